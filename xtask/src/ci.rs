@@ -6,7 +6,9 @@ use anyhow::{Result, bail};
 use xshell::Shell;
 
 use crate::tally::Tally;
-use crate::{bench, crosscheck, doc, examples, features, fmt, layers, lint, package, test, tidy};
+use crate::{
+    api, bench, crosscheck, doc, examples, features, fmt, layers, lint, package, test, tidy,
+};
 
 /// Options of `ci`.
 #[derive(clap::Args)]
@@ -37,6 +39,12 @@ const STEPS: &[Step] = &[
         repeat: "cargo xtask layers",
         fast: true,
         run: |sh, _| layers::run(sh, &layers::Args { metadata: None }),
+    },
+    Step {
+        name: "api",
+        repeat: "cargo xtask api --check",
+        fast: true,
+        run: |sh, _| api::run(sh, &api::Args { check: true }),
     },
     Step { name: "clippy", repeat: "cargo xtask lint", fast: true, run: |sh, _| lint::run(sh) },
     Step {
@@ -133,7 +141,7 @@ mod tests {
     #[test]
     fn the_fast_steps_come_first_and_in_order() {
         let fast: Vec<&str> = STEPS.iter().filter(|s| s.fast).map(|s| s.name).collect();
-        assert_eq!(fast, ["fmt", "tidy", "layers", "clippy", "tests"]);
+        assert_eq!(fast, ["fmt", "tidy", "layers", "api", "clippy", "tests"]);
         assert!(STEPS.iter().take(fast.len()).all(|step| step.fast));
     }
 

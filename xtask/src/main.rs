@@ -1,5 +1,6 @@
 //! `cargo xtask VERB`: the project's own chores. This file only dispatches; each verb has its file.
 
+mod api;
 mod bench;
 mod ci;
 mod crosscheck;
@@ -48,6 +49,8 @@ enum Verb {
     Test(test::Args),
     /// Draw the picture of the README and build the documentation; a warning fails.
     Doc(doc::Args),
+    /// Write the public interface of each crate to `docs/api/`, or say where it has changed.
+    Api(api::Args),
     /// Check each library without its default features.
     Features,
     /// Run the examples and compare what they print with `examples/golden/`.
@@ -97,6 +100,7 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Tidy => tidy::run(&sh),
         Verb::Test(args) => test::run(&sh, &args),
         Verb::Doc(args) => doc::run(&sh, &args),
+        Verb::Api(args) => api::run(&sh, &args),
         Verb::Features => features::run(&sh),
         Verb::Examples(args) => examples::run(&sh, &args),
         Verb::Crosscheck => crosscheck::run(&sh),

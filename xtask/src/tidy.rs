@@ -7,6 +7,7 @@ mod crate_docs;
 mod dependencies;
 mod file_names;
 mod finding;
+mod glossary;
 mod licences;
 mod links;
 mod lists;
@@ -15,6 +16,7 @@ mod named_tests;
 pub(crate) mod rust_text;
 mod sizes;
 mod spdx;
+mod stack_features;
 mod suppressions;
 pub(crate) mod tree;
 mod trusted_base;
@@ -62,5 +64,7 @@ fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
     findings.extend(named_tests::check(tree));
     findings.extend(trusted_base::check(tree));
     findings.extend(links::check(tree));
+    findings.extend(glossary::check(tree));
+    findings.extend(stack_features::check(tree));
     findings
 }

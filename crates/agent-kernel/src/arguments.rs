@@ -1,7 +1,7 @@
 //! Arguments: an object, its canonical bytes, and their digest.
 
 use serde_json::Value;
-use weaver_types::canonical::{self, Profile};
+use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::digest::{Digest, Tag};
 
 /// The largest arguments, in bytes of canonical JSON.
@@ -14,19 +14,26 @@ pub(crate) struct Arguments {
     pub(crate) digest: Digest,
 }
 
+/// Why a value cannot be the arguments of a call.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ArgumentsError {
+    #[error("the arguments must be a JSON object")]
+    NotAnObject,
+    #[error(transparent)]
+    Canonical(#[from] CanonicalError),
+    #[error("the arguments have {bytes} bytes; at most {MAX_ARGUMENTS} are taken")]
+    TooLarge { bytes: usize },
+}
+
 impl Arguments {
-    /// Takes a JSON object with exact integers, or says what is wrong.
-    pub(crate) fn read(value: &Value) -> Result<Self, String> {
+    /// Takes a JSON object with exact integers.
+    pub(crate) fn read(value: &Value) -> Result<Self, ArgumentsError> {
         if !value.is_object() {
-            return Err("the arguments must be a JSON object".to_owned());
+            return Err(ArgumentsError::NotAnObject);
         }
-        let bytes =
-            canonical::to_bytes(value, Profile::Foreign).map_err(|error| error.to_string())?;
+        let bytes = canonical::to_bytes(value, Profile::Foreign)?;
         if bytes.len() > MAX_ARGUMENTS {
-            return Err(format!(
-                "the arguments have {} bytes; at most {MAX_ARGUMENTS} are taken",
-                bytes.len()
-            ));
+            return Err(ArgumentsError::TooLarge { bytes: bytes.len() });
         }
         let digest = Digest::of(Tag::ARGS, &bytes);
         Ok(Self { bytes, digest })

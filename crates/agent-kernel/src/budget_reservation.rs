@@ -1,5 +1,10 @@
-//! BudgetReservation in a run's budget: set aside before a call, charged with what it took, given back when it
-//! is over. What is used and what is set aside never exceed a cap, however many calls are under way.
+//! What a call reserves of its run's budget: set aside before it, charged with what it took, given
+//! back when it is over. What is used and what is set aside never exceed a cap, however many calls
+//! are under way.
+//!
+//! The escrow method (O'Neil, *The Escrow Transactional Method*, 1986): a call takes the most that it
+//! may need out of the sum before it begins. Calls then run side by side without a lock, and their
+//! sum stays within a cap whichever of them end, fail or are abandoned.
 
 use std::time::Duration;
 
@@ -35,6 +40,18 @@ pub(crate) struct AttemptNeeds {
     pub(crate) price: Millicents,
 }
 
+/// What the attempts of a call took so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct SpentAmounts {
+    pub(crate) time: Duration,
+    pub(crate) cost: Millicents,
+}
+
+/// A cap of a run's budget that leaves no room, by its name in the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the run's cap `{0}` is used up")]
+pub(crate) struct CapReached(pub(crate) &'static str);
+
 /// What one call has set aside of its run's budget. Dropped, it gives everything back.
 pub(crate) struct BudgetReservation {
     slot: RunSlot,
@@ -57,13 +74,13 @@ impl BudgetReservation {
             Self { slot: slot.clone(), budget: budget.clone(), held: ReservedAmounts::default() };
         let mut hot = lock(slot).ok_or_else(unusable)?;
         let (free, meters) = (free(&hot, budget, ReservedAmounts::default()), hot.state().meters);
-        let mut next = room.attempt_in(free, (Duration::ZERO, Millicents(0)), want);
+        let mut next = room.attempt_in(free, SpentAmounts::default(), want);
         if let (Ok(next), Some(left)) = (&mut next, free.tokens) {
             next.tokens = tokens.min(left);
         }
         let short = free.tokens.is_some_and(|left| left < LEAST_TOKENS && tokens > 0);
-        let next = if short { Err("max_prompt_tokens") } else { next };
-        let next = next.map_err(|cap| full(cap, &meters, budget))?;
+        let next = if short { Err(CapReached("max_prompt_tokens")) } else { next };
+        let next = next.map_err(|CapReached(cap)| full(cap, &meters, budget))?;
         hot.hold(room.held, next);
         room.held = next;
         drop(hot);
@@ -73,13 +90,13 @@ impl BudgetReservation {
     /// Sets aside what another attempt needs, with what the ones before it took.
     ///
     /// # Errors
-    /// The name of the cap that has no room.
+    /// [`CapReached`], naming the first cap without room.
     pub(crate) fn again(
         &mut self,
-        spent: (Duration, Millicents),
+        spent: SpentAmounts,
         want: AttemptNeeds,
-    ) -> Result<(), &'static str> {
-        let mut hot = lock(&self.slot).ok_or("max_tool_calls")?;
+    ) -> Result<(), CapReached> {
+        let mut hot = lock(&self.slot).ok_or(CapReached("max_tool_calls"))?;
         let free = free(&hot, &self.budget, self.held);
         let next = self.attempt_in(free, spent, want)?;
         hot.hold(self.held, next);
@@ -106,17 +123,17 @@ impl BudgetReservation {
     fn attempt_in(
         &self,
         free: FreeAmounts,
-        (spent, paid): (Duration, Millicents),
+        spent: SpentAmounts,
         want: AttemptNeeds,
-    ) -> Result<ReservedAmounts, &'static str> {
-        let (spent, time) = (micros(spent), micros(want.time));
+    ) -> Result<ReservedAmounts, CapReached> {
+        let (paid, spent, time) = (spent.cost, micros(spent.time), micros(want.time));
         let left = free.latency_us.map(|left| left.saturating_sub(spent));
         if left.is_some_and(|left| left < LEAST_TIME_US && time > 0) {
-            return Err("max_latency_ms");
+            return Err(CapReached("max_latency_ms"));
         }
         let cost = paid.0.saturating_add(want.price.0);
         if free.cost.is_some_and(|left| cost > left) {
-            return Err("max_cost_usd_cents");
+            return Err(CapReached("max_cost_usd_cents"));
         }
         let latency_us = spent.saturating_add(left.map_or(time, |left| left.min(time)));
         Ok(ReservedAmounts { latency_us, cost: Millicents(cost), ..self.held })
@@ -165,7 +182,8 @@ struct FreeAmounts {
     cost: Option<u64>,
 }
 
-fn micros(time: Duration) -> u64 {
+/// Microseconds as they are charged and recorded.
+pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 

@@ -171,11 +171,11 @@ impl CachedRun {
     /// that another program writes meanwhile ends.
     pub(crate) fn reset(&mut self, record: Option<&Record>) -> Result<(), KernelError> {
         let settled = record.map_or_else(|| Ok(RunState::default()), |r| read(&r.value))?;
-        self.settle((settled, record.map_or(0, |record| record.version)));
+        self.settle(settled, record.map_or(0, |record| record.version));
         Ok(())
     }
 
-    fn settle(&mut self, (settled, version): (RunState, u64)) {
+    fn settle(&mut self, settled: RunState, version: u64) {
         self.version = version;
         self.state = settled.clone();
         self.settled = settled;
@@ -217,9 +217,9 @@ impl Runs {
         }
         let (tenant, mut hot) = (&self.tenant, CachedRun::default());
         let mut log = self.log.lock().map_err(|_| died())?;
-        let proven = log.proven(run, ledger, || ledger.read(&key(tenant, run)))?;
+        let (state, version) = log.proven(run, ledger, || ledger.read(&key(tenant, run)))?;
         drop(log);
-        hot.settle(proven);
+        hot.settle(state, version);
         let provenance = Mutex::new(provenance::read(tenant, run, ledger)?);
         let spent = hot.settled.meters.prompt_tokens;
         hot.session = self.budget.as_ref().map(|budget| budget.open(spent));

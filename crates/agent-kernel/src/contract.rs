@@ -24,7 +24,8 @@ use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace};
 pub(crate) use baselines::tool_key;
 
 pub use baselines::{
-    Approval, Baseline, BaselineError, BaselineState, Baselines, KERNEL_SURFACE, MAX_BASELINES,
+    Approval, Baseline, BaselineError, BaselineReadError, BaselineState, Baselines, KERNEL_SURFACE,
+    MAX_BASELINES,
 };
 pub(crate) use comparison::compare;
 pub use comparison::{Contract, ContractState};

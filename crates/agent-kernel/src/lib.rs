@@ -76,8 +76,8 @@ pub use call_stream::CallStream;
 pub use caller::{Call, Caller};
 pub use chunk_queue::ChunkSender;
 pub use contract::{
-    Approval, Baseline, BaselineError, BaselineState, Baselines, Contract, ContractState,
-    KERNEL_SURFACE, MAX_BASELINES,
+    Approval, Baseline, BaselineError, BaselineReadError, BaselineState, Baselines, Contract,
+    ContractState, KERNEL_SURFACE, MAX_BASELINES,
 };
 pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError, StreamSummary};
 pub use error::{KernelError, KeyRingError, RegistryError, TokenError};
@@ -90,7 +90,9 @@ pub use pipeline::{
 };
 pub use ports::Ports;
 pub use precondition::{MAX_OBSERVED, PreconditionChecker, PreconditionError};
-pub use registry::{Loaded, MAX_CAPABILITIES, NamespaceInfo, Registered, Registry, suspicions};
+pub use registry::{
+    LoadError, LoadResult, MAX_CAPABILITIES, NamespaceInfo, Registered, Registry, suspicions,
+};
 pub use repair::Repairs;
 pub use run_comparison::{BadRun, RunComparison, compare_runs};
 pub use run_log::RunFault;

@@ -11,6 +11,7 @@
 //! ```
 
 mod attempt;
+mod authorized_invocation;
 mod calibrate;
 mod call;
 mod change;
@@ -60,6 +61,7 @@ mod wait;
 pub use dry_run::DryRun;
 pub use measure::instrument;
 pub use memory::{MemoryAccess, MemoryNote};
+pub(crate) use note::RunSummary;
 pub use receive::Received;
 pub use run_end::RunEnd;
 

@@ -234,7 +234,8 @@ pub(crate) struct RecordedArguments<'a> {
 /// What the log holds of a value, which was read as `arguments`: where masks stood in it, as it was
 /// given. The commitment is to what was read. `None` when there is no randomness for the salt.
 pub(crate) fn arguments<'a>(
-    (value, given): (&Value, Option<&Value>),
+    value: &Value,
+    given: Option<&Value>,
     arguments: &'a Arguments,
     firewall: &Firewall,
     random: &dyn Random,

@@ -13,7 +13,7 @@ mod suspicion;
 mod version;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use weaver_types::{AgentId, Capability, CapabilityId, SafetyClass};
 
@@ -23,7 +23,7 @@ use crate::function::FnDriver;
 use entries::Entries;
 use namespace::Namespace;
 
-pub use namespace::{Loaded, NamespaceInfo};
+pub use namespace::{LoadError, LoadResult, NamespaceInfo};
 pub use registered::Registered;
 pub(crate) use suspicion::kinds;
 pub use suspicion::suspicions;
@@ -59,14 +59,6 @@ impl Registry {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// The one registry of this process, empty until something is registered in it. Nothing in
-    /// this crate uses it: a kernel has the registry that it was opened with.
-    #[must_use]
-    pub fn shared() -> Arc<Self> {
-        static SHARED: OnceLock<Arc<Registry>> = OnceLock::new();
-        Arc::clone(SHARED.get_or_init(Arc::default))
     }
 
     fn read(&self) -> Result<RwLockReadGuard<'_, Entries>, RegistryError> {
@@ -122,7 +114,7 @@ impl Registry {
     pub fn register_namespace(
         &self,
         prefix: &str,
-        loader: impl Fn() -> Loaded + Send + Sync + 'static,
+        loader: impl Fn() -> LoadResult + Send + Sync + 'static,
     ) -> Result<(), RegistryError> {
         if !namespace::is_prefix(prefix) {
             return Err(RegistryError::Prefix { prefix: prefix.escape_debug().take(80).collect() });

@@ -52,11 +52,11 @@ impl RunLog {
         if version == 0 && before == 0 {
             return Ok((state, version));
         }
-        let mut fault = self.told(run, ledger, before)?.judge(&state, self.from > 0);
+        let mut fault = self.told(run, ledger, before)?.judge(&state, self.from);
         if fault.is_some() {
             // What came after the last look may be what the record has and the log lacks.
             self.look_on(ledger)?;
-            fault = self.told(run, ledger, before)?.judge(&state, self.from > 0);
+            fault = self.told(run, ledger, before)?.judge(&state, self.from);
         }
         match fault {
             None => Ok((state, version)),
@@ -171,9 +171,10 @@ impl RunEvents {
         Ok(())
     }
 
-    /// What is wrong with a record, if anything is; `cut` says that earlier events were not looked
-    /// at. The record was read after `at_least` changes, and some more may have come since.
-    fn judge(&self, state: &RunState, cut: bool) -> Option<RunFault> {
+    /// What is wrong with a record, if anything is; events before `from` were not looked at.
+    /// The record was read after `at_least` changes, and some more may have come since.
+    fn judge(&self, state: &RunState, from: u64) -> Option<RunFault> {
+        let cut = from > 0;
         match (self.some, self.gone) {
             (false, _) if !cut => return Some(RunFault::Planted),
             (_, true) => return Some(RunFault::Pruned),

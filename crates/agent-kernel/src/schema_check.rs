@@ -44,7 +44,7 @@ impl SchemaCheck {
             which,
             problem: problem.chars().take(300).collect(),
         };
-        let weight = weigh(schema).map_err(refused)?;
+        let weight = weigh(schema).map_err(|fault| refused(&fault.to_string()))?;
         jsonschema::options()
             .with_pattern_options(
                 PatternOptions::regex().size_limit(1 << 20).dfa_size_limit(1 << 20),

@@ -20,10 +20,29 @@ const MAX_DEPTH: usize = 64;
 /// Keys under which each member of a value is visited once.
 const PLAIN: [&str; 5] = ["properties", "items", "additionalProperties", "$defs", "definitions"];
 
-/// The nodes of a schema with its references written out, or why it is refused.
-pub(crate) fn weigh(schema: &Value) -> Result<u64, &'static str> {
+/// Why a schema is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SchemaFault {
+    #[error("it is larger than 256 KiB")]
+    TooLarge,
+    #[error("it holds more than 200 patterns")]
+    TooManyPatterns,
+    #[error("it refers to itself in several ways at one place")]
+    Tangled,
+    #[error("it nests deeper than 64 levels")]
+    TooDeep,
+    #[error("its references, written out, are too many")]
+    TooManyNodes,
+    #[error("it refers to a place that it does not hold")]
+    DanglingReference,
+    #[error("its references follow one another more than 64 times")]
+    LongChain,
+}
+
+/// The nodes of a schema with its references written out.
+pub(crate) fn weigh(schema: &Value) -> Result<u64, SchemaFault> {
     if schema.to_string().len() > MAX_BYTES {
-        return Err("it is larger than 256 KiB");
+        return Err(SchemaFault::TooLarge);
     }
     let mut scale = Scale {
         root: schema,
@@ -35,10 +54,10 @@ pub(crate) fn weigh(schema: &Value) -> Result<u64, &'static str> {
     };
     let nodes = scale.value(schema, Place { depth: 0, plain: true })?;
     if scale.patterns > MAX_PATTERNS {
-        return Err("it holds more than 200 patterns");
+        return Err(SchemaFault::TooManyPatterns);
     }
     if scale.tangled && scale.back > 1 {
-        return Err("it refers to itself in several ways at one place");
+        return Err(SchemaFault::Tangled);
     }
     Ok(nodes)
 }
@@ -65,9 +84,9 @@ struct Scale<'a> {
 }
 
 impl<'a> Scale<'a> {
-    fn value(&mut self, value: &'a Value, place: Place) -> Result<u64, &'static str> {
+    fn value(&mut self, value: &'a Value, place: Place) -> Result<u64, SchemaFault> {
         if place.depth > MAX_DEPTH {
-            return Err("it nests deeper than 64 levels");
+            return Err(SchemaFault::TooDeep);
         }
         let below = Place { depth: place.depth + 1, ..place };
         let nodes = match value {
@@ -81,18 +100,10 @@ impl<'a> Scale<'a> {
             }
             _ => 0,
         };
-        if nodes >= MAX_NODES {
-            Err("its references, written out, are too many")
-        } else {
-            Ok(nodes + 1)
-        }
+        if nodes >= MAX_NODES { Err(SchemaFault::TooManyNodes) } else { Ok(nodes + 1) }
     }
 
-    fn object(
-        &mut self,
-        fields: &'a Map<String, Value>,
-        place: Place,
-    ) -> Result<u64, &'static str> {
+    fn object(&mut self, fields: &'a Map<String, Value>, place: Place) -> Result<u64, SchemaFault> {
         let mut nodes = 0_u64;
         // A reference beside other keywords visits the same value twice.
         let alone =
@@ -124,7 +135,7 @@ impl<'a> Scale<'a> {
     }
 
     /// Members whose keys are names, not keywords.
-    fn named(&mut self, named: &'a Map<String, Value>, place: Place) -> Result<u64, &'static str> {
+    fn named(&mut self, named: &'a Map<String, Value>, place: Place) -> Result<u64, SchemaFault> {
         let below = Place { depth: place.depth + 1, ..place };
         let mut nodes = 1_u64;
         for value in named.values() {
@@ -133,7 +144,7 @@ impl<'a> Scale<'a> {
         Ok(nodes)
     }
 
-    fn reference(&mut self, target: &'a str, place: Place) -> Result<u64, &'static str> {
+    fn reference(&mut self, target: &'a str, place: Place) -> Result<u64, SchemaFault> {
         // A reference to elsewhere is refused where the schema is compiled.
         let Some(pointer) = target.strip_prefix('#') else { return Ok(1) };
         if self.open.contains(&target) || pointer.is_empty() {
@@ -144,10 +155,9 @@ impl<'a> Scale<'a> {
         if let (Some(nodes), true) = (self.known.get(target), self.back == 0) {
             return Ok(*nodes);
         }
-        let found =
-            self.root.pointer(pointer).ok_or("it refers to a place that it does not hold")?;
+        let found = self.root.pointer(pointer).ok_or(SchemaFault::DanglingReference)?;
         if self.open.len() > MAX_DEPTH {
-            return Err("its references follow one another more than 64 times");
+            return Err(SchemaFault::LongChain);
         }
         self.open.push(target);
         let nodes = self.value(found, place);

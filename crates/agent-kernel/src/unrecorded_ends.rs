@@ -7,14 +7,30 @@ use weaver_types::{CallId, EventKind, ReasonCode};
 
 use crate::open_call::OpenCall;
 
-/// A call whose end is end, and how it ends.
+/// The end of a call that nobody saw through.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EarlyEnd {
+    pub(crate) kind: EventKind,
+    pub(crate) reason: ReasonCode,
+}
+
+impl EarlyEnd {
+    /// It was given up before it could do anything.
+    pub(crate) const CANCELLED: Self =
+        Self { kind: EventKind::Outcome, reason: ReasonCode::Cancelled };
+    /// Whether it took effect is unknown.
+    pub(crate) const UNKNOWN: Self =
+        Self { kind: EventKind::OutcomeUnknown, reason: ReasonCode::OutcomeUnknown };
+}
+
+/// A call whose end is not recorded yet, and how it ends.
 pub(crate) struct UnrecordedEnd {
     pub(crate) call: CallId,
     pub(crate) open: OpenCall,
-    pub(crate) end: (EventKind, ReasonCode),
+    pub(crate) end: EarlyEnd,
 }
 
-/// The calls whose ends are end: at most as many as were under way at once.
+/// The calls whose ends are not recorded: at most as many as were under way at once.
 #[derive(Default)]
 pub(crate) struct UnrecordedEnds {
     calls: Mutex<Vec<UnrecordedEnd>>,

@@ -28,14 +28,20 @@ struct State {
 }
 
 #[derive(Clone)]
-pub(crate) struct Workers(Arc<(Mutex<State>, Condvar)>);
+pub(crate) struct Workers(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    /// Signalled when a job waits for an idle thread.
+    job_added: Condvar,
+}
 
 static SHARED: LazyLock<Workers> = LazyLock::new(|| Workers::new(MAX_THREADS));
 
 impl Workers {
     fn new(most: usize) -> Self {
         let state = State { most, jobs: Vec::new(), idle: 0, threads: 0 };
-        Self(Arc::new((Mutex::new(state), Condvar::new())))
+        Self(Arc::new(Shared { state: Mutex::new(state), job_added: Condvar::new() }))
     }
 
     /// The threads of this process.
@@ -62,10 +68,10 @@ impl Workers {
     fn submit(&self, job: Job) -> Result<(), DriverError> {
         let unavailable = DriverError::Unavailable;
         let mut state =
-            self.0.0.lock().map_err(|_| unavailable("the workers are gone".to_owned()))?;
+            self.0.state.lock().map_err(|_| unavailable("the workers are gone".to_owned()))?;
         if state.idle > state.jobs.len() {
             state.jobs.push(job);
-            self.0.1.notify_one();
+            self.0.job_added.notify_one();
             return Ok(());
         }
         if state.threads >= state.most {
@@ -85,19 +91,19 @@ impl Workers {
     }
 }
 
-fn work(shared: &(Mutex<State>, Condvar)) {
-    let Ok(mut state) = shared.0.lock() else { return };
+fn work(shared: &Shared) {
+    let Ok(mut state) = shared.state.lock() else { return };
     loop {
         if let Some(job) = state.jobs.pop() {
             drop(state);
             // The function's own panics are caught inside; this is for a waker's.
             let _ = catch_unwind(AssertUnwindSafe(job));
-            let Ok(again) = shared.0.lock() else { return };
+            let Ok(again) = shared.state.lock() else { return };
             state = again;
             continue;
         }
         state.idle += 1;
-        let Ok((mut again, timeout)) = shared.1.wait_timeout(state, IDLE) else { return };
+        let Ok((mut again, timeout)) = shared.job_added.wait_timeout(state, IDLE) else { return };
         again.idle -= 1;
         if timeout.timed_out() && again.jobs.is_empty() {
             again.threads -= 1;
@@ -219,7 +225,7 @@ mod tests {
                 std::thread::yield_now();
             }
         }
-        assert!(workers.0.0.lock().unwrap().threads <= 2);
+        assert!(workers.0.state.lock().unwrap().threads <= 2);
     }
 
     #[test]

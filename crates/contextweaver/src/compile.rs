@@ -5,6 +5,7 @@
 //! what says the same, the choice, the rendering, the account.
 
 mod account;
+mod block;
 mod candidate;
 mod closure;
 mod compiler;
@@ -13,9 +14,10 @@ mod dropped;
 mod durable;
 mod explain;
 mod firewall;
+mod frame_text;
 mod group;
 mod item;
-mod kept;
+mod item_outcome;
 mod kind;
 mod links;
 mod log;
@@ -24,20 +26,23 @@ mod meter;
 mod native;
 mod phase;
 mod plan;
+mod previous_build;
 mod rank;
+mod redaction_hook;
 mod render;
 mod report;
 mod request;
-mod same;
 mod score;
+mod section;
+mod section_totals;
 mod select;
+mod selected_groups;
 mod sensitivity;
-mod shown;
-mod squeeze;
+mod shortening;
+mod shown_sections;
 mod stats;
 mod stored_item;
-mod taken;
-mod tally;
+mod text_equivalence;
 mod vocabulary;
 
 pub use compiler::{Compiler, ContextPack};
@@ -49,12 +54,12 @@ pub use item::{CallMade, ContextItem};
 pub use kind::ItemKind;
 pub use log::{ContextLog, MAX_BYTES, MAX_ITEM_BYTES, MAX_LOG_ITEMS};
 pub use phase::{Phase, PhaseSpec};
-pub use render::Section;
+pub use redaction_hook::{MaskRedactionHook, RedactionHook};
 pub use request::{
     CallStyle, Format, OverflowAction, OverflowPolicy, Request, SensitivityAction, Summariser,
 };
-pub use sensitivity::{MaskRedactionHook, RedactionHook};
-pub use squeeze::HeadAndTail;
+pub use section::Section;
+pub use shortening::HeadAndTail;
 pub use stats::{BuildStats, DropReason};
 
 use crate::error::BuildError;

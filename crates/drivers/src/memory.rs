@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use contextweaver::memory::{
     Access, EntryKind, EpisodicStore, FactStore, Memory, MemoryEntry, MemoryError, MemoryLog,
-    Origin, Put,
+    MemoryLogError, Origin, Put,
 };
 use serde_json::{Map, Value};
 use weaver_agent_kernel::{
@@ -67,7 +67,8 @@ pub fn kernel_log(kernel: Arc<Kernel>, run: RunContext, principal: Principal) ->
             label: &entry.label,
         };
         let caller = Caller { run: &run, principal: &principal };
-        block_on(kernel.record_memory(caller, note)).map_err(|error| error.to_string())
+        block_on(kernel.record_memory(caller, note))
+            .map_err(|error| MemoryLogError::new(error.to_string()))
     })
 }
 

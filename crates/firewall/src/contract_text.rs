@@ -13,7 +13,7 @@ use serde_json::Value;
 use weaver_text::reveal::{self, Layers, View};
 use weaver_text::{escape, hidden};
 
-use crate::frame::{Detector, plain};
+use crate::content::{Detector, plain};
 use crate::injection::PATTERNS;
 use crate::injection::tools::TOOL_PATTERNS;
 

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
-use weaver_types::{Frame, RawResult, ValueFamily};
+use weaver_types::{Frame, RawResult};
 
 use crate::error::HandleError;
 use crate::frame::{build, fit};
 use crate::handle::OpenResult;
 use crate::query::{HandleQuery, QueryCache, Source, drill};
 use crate::redact::{
-    Counts, Disclosure, MaskTable, Redactor, Resolved, RuleFileError, Span, StreamRedactor,
-    ValueSource,
+    Counts, Disclosure, MaskTable, Redactor, Resolved, RuleFileError, RuleName, Span,
+    StreamRedactor, ValueSource,
 };
 use crate::spec::FrameSpec;
 use crate::view::ViewRegistry;
@@ -25,19 +25,6 @@ pub struct Redacted {
     pub text: String,
     /// How many values of each kind were masked.
     pub counts: Counts,
-}
-
-/// What a rule is called and what it finds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleName {
-    /// Its name.
-    pub id: Arc<str>,
-    /// The kind of value that it finds.
-    pub kind: Arc<str>,
-    /// Whether such a value is a secret or personal data.
-    pub family: ValueFamily,
-    /// Its examples: texts, and what of each is masked.
-    pub masks: Vec<(String, String)>,
 }
 
 /// Makes a firewall with rules of an operator's own, or for some kinds of values only.
@@ -158,7 +145,7 @@ impl Firewall {
     /// The rules for a frame: what the contract of its capability lets the reader see, they find
     /// no more.
     fn redactor_for(&self, spec: &FrameSpec<'_>) -> Cow<'_, Redactor> {
-        let disclosure = Disclosure::of(spec);
+        let disclosure = spec.disclosure();
         if disclosure == *self.redactor.disclosure() {
             return Cow::Borrowed(&self.redactor);
         }

@@ -30,11 +30,13 @@
 //! - [`HandleError`]: why a drill-down was refused.
 
 mod budget;
+mod content;
 mod contract_text;
 mod digits;
 mod error;
 mod firewall;
 mod frame;
+mod goal;
 pub mod handle;
 mod injection;
 mod json;
@@ -49,13 +51,13 @@ pub mod view;
 pub use budget::{Reservation, Session, SessionBudget};
 pub use contract_text::{Suspicion, suspicions};
 pub use error::HandleError;
-pub use firewall::{Firewall, FirewallBuilder, Redacted, RuleName};
+pub use firewall::{Firewall, FirewallBuilder, Redacted};
 pub use frame::estimated_size;
 pub use query::{Aggregate, Condition, Function, HandleQuery, SortKey, Test, ViewRequest};
 #[cfg(feature = "work-meter")]
 pub use redact::work_of;
 pub use redact::{
-    Counts, Disclosure, MASK, MaskTable, Resolved, RuleFileError, Span, StreamRedactor,
+    Counts, Disclosure, MASK, MaskTable, Resolved, RuleFileError, RuleName, Span, StreamRedactor,
     UnknownMask, ValueSource,
 };
 pub use spec::{FrameBudget, FrameSpec, Tokenizer};

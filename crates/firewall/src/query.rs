@@ -1,6 +1,7 @@
 //! Questions about a stored result.
 
 mod aggregate;
+mod auto_answer;
 mod cell;
 mod column;
 mod condition;
@@ -8,7 +9,6 @@ mod drill;
 mod form;
 mod redacted;
 mod select;
-mod shown;
 mod sort;
 #[cfg(test)]
 mod tests;
@@ -16,9 +16,9 @@ mod tests;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub(crate) use auto_answer::as_line;
 pub(crate) use drill::{QueryCache, Source, drill};
 pub(crate) use form::{unknown, wrong};
-pub(crate) use shown::as_line;
 
 pub use aggregate::{Aggregate, Function};
 pub use condition::{Condition, Test};

@@ -5,16 +5,17 @@ mod builtin;
 mod checksum;
 mod column;
 mod covered_ranges;
+mod cut;
 mod disclosure;
 mod engine;
 mod examples;
 pub(crate) mod field;
 mod file;
 mod fixpoint;
+mod incremental_scanner;
 mod joined_text;
 pub(crate) mod json_text;
 mod lexicon;
-mod machine;
 mod mask_table;
 mod open_tail;
 mod output;
@@ -22,6 +23,7 @@ mod pem;
 mod personal;
 mod plain_words;
 mod rule;
+mod rule_name;
 mod run;
 mod scan_window;
 mod scanner;
@@ -41,13 +43,11 @@ use std::sync::{Arc, LazyLock, Weak};
 use serde_json::{Number, Value};
 use weaver_types::ValueFamily;
 
-use crate::firewall::RuleName;
-
 use engine::{
     ActiveRules, Detection, Engine, GIVEN_OUT, HIDDEN_PERSONAL, HIDDEN_SECRET, LOOKS_LIKE_A_MASK,
 };
 use field::HiddenBy;
-use machine::Machine;
+use incremental_scanner::IncrementalScanner;
 pub(crate) use mask_table::Form;
 use mask_table::{KnownValues, MaskedValue};
 use output::{CollectedDetections, Output, Spans};
@@ -59,6 +59,7 @@ pub use disclosure::Disclosure;
 pub use file::RuleFileError;
 pub use mask_table::{MaskTable, Resolved, UnknownMask, ValueSource};
 pub use output::Span;
+pub use rule_name::RuleName;
 pub use stream::StreamRedactor;
 
 /// What stands in place of a masked value.
@@ -314,11 +315,11 @@ impl Redactor {
         };
         // What is found is remembered and written at the end: most texts have nothing to mask, and
         // are not copied.
-        let mut found = if text.len() < machine::WINDOW {
+        let mut found = if text.len() < incremental_scanner::WINDOW {
             fixpoint::find_values(rules, text, &[])
         } else {
             let mut places = CollectedDetections::default();
-            Machine::whole(rules, text, &mut places);
+            IncrementalScanner::whole(rules, text, &mut places);
             places.found
         };
         if !fields.is_empty() {
@@ -330,7 +331,7 @@ impl Redactor {
         let mut out = String::with_capacity(text.len());
         let numbers = json_text::bare_numbers(text, &mut found);
         let mut sink = Output::new(self, counts, &mut out).with_numbers(numbers);
-        machine::write(text, 0..text.len(), 0, &found, &mut sink);
+        incremental_scanner::write(text, 0..text.len(), 0, &found, &mut sink);
         Cow::Owned(out)
     }
 
@@ -343,8 +344,8 @@ impl Redactor {
     pub(crate) fn spans(&self, text: &str) -> Vec<Span> {
         let mut spans = Spans::new(self);
         match self.active() {
-            Some(rules) => Machine::whole(rules, text, &mut spans),
-            None => machine::Sink::mask(&mut spans, 0, text, usize::MAX),
+            Some(rules) => IncrementalScanner::whole(rules, text, &mut spans),
+            None => incremental_scanner::Sink::mask(&mut spans, 0, text, usize::MAX),
         }
         spans.found
     }

@@ -1,6 +1,7 @@
 //! What one frame may hold.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 #[cfg(feature = "tiktoken")]
 use weaver_text::token::Tiktoken;
@@ -9,8 +10,9 @@ use weaver_types::{
     CallId, Capability, Constraints, Handle, Label, ResponseMode, SensitivityTag, Timestamp,
 };
 
+use crate::goal::Goal;
+use crate::redact::Disclosure;
 use crate::redact::field::Names;
-use crate::summary::Goal;
 
 /// The deepest nesting that any budget shows.
 const MAX_DEPTH: u32 = 64;
@@ -115,6 +117,24 @@ pub struct FrameSpec<'a> {
     pub strict: bool,
     /// What the caller wants, in words, where known: rows and facts that bear on it come first.
     pub goal: Option<&'a str>,
+}
+
+impl FrameSpec<'_> {
+    /// What the contract of a capability lets a reader see: personal data is masked where the
+    /// capability is tagged with it and where no signed contract speaks. The kinds that a contract
+    /// reveals are shown to a `pii_reader` there too.
+    pub(crate) fn disclosure(&self) -> Disclosure {
+        let capability = self.capability.spec();
+        let is_personal =
+            |tag: &SensitivityTag| matches!(tag, SensitivityTag::Pii | SensitivityTag::Pci);
+        if !capability.mask_personal && !capability.sensitivity.iter().any(is_personal) {
+            return Disclosure::Personal;
+        }
+        if self.pii_reader && !capability.reveal.is_empty() {
+            return Disclosure::Kinds(Arc::new(capability.reveal.clone()));
+        }
+        Disclosure::Nothing
+    }
 }
 
 /// The bounds in force, joined from spec, capability and constraints.

@@ -1,18 +1,15 @@
 //! Facts about a result: deterministic, most important first, each redacted before it is cut.
 
 mod columns;
-mod goal;
 mod number;
 mod prose;
 
 use serde_json::{Map, Value};
 use weaver_text::escape;
 
-use crate::frame::{Rows, Shape, ValueRenderer};
+use crate::content::{Rows, Shape, ValueRenderer};
 use crate::redact::MASK;
 use crate::redact::value::{FieldName, Pairing};
-
-pub(crate) use goal::Goal;
 
 /// The most facts of a frame, the omission marker among them.
 pub(crate) const MAX_FACTS: usize = 20;
@@ -158,7 +155,7 @@ fn field(
             keys.sort();
             let keys: Vec<_> =
                 keys.into_iter().take(MAX_INNER_KEYS).map(|key| renderer.key(key)).collect();
-            format!("{name}: dict with keys [{}]", keys.join(", "))
+            format!("{name}: object with keys [{}]", keys.join(", "))
         }
         scalar => {
             let value = short(scalar, Some(other.unwrap_or(own)), MAX_VALUE, renderer);
@@ -175,9 +172,7 @@ fn short(
     renderer: &mut ValueRenderer<'_>,
 ) -> String {
     match value {
-        Value::Null => "None".to_owned(),
-        Value::Bool(true) => "True".to_owned(),
-        Value::Bool(false) => "False".to_owned(),
+        Value::Null | Value::Bool(_) => value.to_string(),
         Value::Number(number) if renderer.hides_number(number, key) => MASK.to_owned(),
         Value::Number(number) => number.to_string(),
         Value::String(text) => renderer.string(text, key, max).into_owned(),

@@ -1,12 +1,15 @@
 //! Text that looks like rows: JSON lines, Python and SQL literals, Markdown tables, CSV.
 
+pub(crate) mod csv;
 mod literal;
 mod markdown;
 mod names;
+mod text;
 
 use serde_json::Value;
 
 pub(crate) use names::in_order as names_in_order;
+pub(crate) use text::{HEAD, delimiter, text_of};
 
 /// The longest text that is read as rows, in bytes.
 const MAX_TEXT: usize = 16 * 1024 * 1024;
@@ -23,8 +26,8 @@ pub(crate) fn rows(text: &str) -> Option<Vec<Value>> {
         b'{' => json_lines(text).or_else(|| literal::rows(text)),
         b'[' | b'(' => literal::rows(text),
         b'|' => markdown::rows(text),
-        b'I' | b'i' => literal::inserted(text).or_else(|| csv(text)),
-        _ => csv(text),
+        b'I' | b'i' => literal::inserted(text).or_else(|| separated(text)),
+        _ => separated(text),
     }
 }
 
@@ -41,9 +44,8 @@ fn json_lines(text: &str) -> Option<Vec<Value>> {
     (rows.len() > 1).then_some(rows)
 }
 
-fn csv(text: &str) -> Option<Vec<Value>> {
-    let delimiter = crate::view::delimiter_of(text)?;
-    crate::view::csv_rows(text, delimiter)
+fn separated(text: &str) -> Option<Vec<Value>> {
+    csv::rows(text, delimiter(text)?)
 }
 
 /// Rows of values under made-up names of columns.

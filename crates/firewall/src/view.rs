@@ -21,9 +21,7 @@ mod path;
 mod registry;
 mod rows;
 mod text;
+mod view_result;
 
 pub use generator::{ViewGenerator, ViewSource};
 pub use registry::ViewRegistry;
-
-pub(crate) use csv::{head as csv_head, rows as csv_rows};
-pub(crate) use kind::{delimiter as delimiter_of, text_of};

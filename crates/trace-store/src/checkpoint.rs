@@ -38,7 +38,7 @@ mod witness;
 
 pub use body::{Checkpoint, MAX_SIZE};
 pub use equivocation::{Conflict, Equivocation};
-pub use error::CheckpointError;
+pub use error::{CheckpointError, KeyEventError, ReceiptEventError};
 pub use form::MAX_FORM;
 pub use history::{KeyChange, KeyHistory};
 pub use key::{KeyUse, Signer, VerifierKey};

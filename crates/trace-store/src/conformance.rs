@@ -10,7 +10,7 @@
 //! use weaver_types::{LogId, OsRandom};
 //!
 //! let findings = conformance::ledger(&mut || {
-//!     let log = LogId::parse("log_example").map_err(|error| error.to_string())?;
+//!     let log = LogId::parse("log_example")?;
 //!     Ok(Box::new(MemoryLedger::new(log, Arc::new(OsRandom))))
 //! });
 //! assert_eq!(findings, Vec::<String>::new());
@@ -29,10 +29,13 @@ use weaver_types::ledger::{
     Batch, BlobStore, Durability, Ledger, LedgerError, MAX_BLOB, RecordStore,
 };
 
-use support::{Found, batch, ensure, event, key, no};
+use support::{CheckResult, Finding, batch, ensure, event, key};
+
+/// Why a backend could not be opened.
+pub type OpenError = Box<dyn std::error::Error + Send + Sync>;
 
 /// One check: its name, and what it does with a fresh ledger.
-type Check = (&'static str, fn(&dyn Ledger) -> Found);
+type Check = (&'static str, fn(&dyn Ledger) -> CheckResult);
 
 const CHECKS: &[Check] = &[
     ("an empty ledger has the empty root", log::empty),
@@ -75,10 +78,10 @@ const CHECKS: &[Check] = &[
 ];
 
 /// Runs every check, each on a fresh ledger from `open`.
-pub fn ledger(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, String>) -> Vec<String> {
+pub fn ledger(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, OpenError>) -> Vec<String> {
     let mut findings = Vec::new();
     for (name, check) in CHECKS {
-        if let Err(what) = open().and_then(|ledger| check(ledger.as_ref())) {
+        if let Err(what) = open().map_err(Finding::from).and_then(|ledger| check(ledger.as_ref())) {
             findings.push(format!("{name}: {what}"));
         }
     }
@@ -86,29 +89,27 @@ pub fn ledger(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, String>) -> Vec<
 }
 
 /// Runs the checks of records alone, each on a fresh store from `open`.
-pub fn records(open: &mut dyn FnMut() -> Result<Box<dyn RecordStore>, String>) -> Vec<String> {
+pub fn records(open: &mut dyn FnMut() -> Result<Box<dyn RecordStore>, OpenError>) -> Vec<String> {
     let mut findings = Vec::new();
     for (name, check) in record_half::CHECKS {
-        let found = open().and_then(|store| check(&record_half::Alone(store)));
+        let found = open()
+            .map_err(Finding::from)
+            .and_then(|store| check(&record_half::RecordsAsLedger(store)));
         findings.extend(found.err().map(|what| format!("{name}: {what}")));
     }
     findings
 }
 
 /// Checks that what was acknowledged is there again; `open` gives the same ledger every time.
-pub fn reopening(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, String>) -> Vec<String> {
+pub fn reopening(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, OpenError>) -> Vec<String> {
     reopened(open).err().into_iter().map(|what| format!("reopening: {what}")).collect()
 }
 
-fn reopened(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, String>) -> Found {
+fn reopened(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, OpenError>) -> CheckResult {
     let mut seen = None;
     for round in 0..3_u64 {
         let ledger = open()?;
-        let before = (
-            ledger.head().map_err(no)?,
-            ledger.events(0, 100).map_err(no)?,
-            ledger.read(&key("kept")).map_err(no)?,
-        );
+        let before = (ledger.head()?, ledger.events(0, 100)?, ledger.read(&key("kept"))?);
         if let Some(seen) = seen {
             ensure(before == seen, "what is there again is not what was there")?;
         }
@@ -119,17 +120,17 @@ fn reopened(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, String>) -> Found 
             .with_event(event("{}"))
             .with_event(event("{\"n\":1}"))
             .join(support::put("kept", b"x"));
-        ledger.commit(change).wait().map_err(no)?;
-        let barrier = ledger.commit(Batch::new(Durability::Disk)).wait().map_err(no)?;
+        ledger.commit(change).wait()?;
+        let barrier = ledger.commit(Batch::new(Durability::Disk)).wait()?;
         ensure(ledger.synced_head() == Ok(barrier.head.head()), "a barrier does not sync")?;
-        let after = ledger.events(0, 100).map_err(no)?;
-        seen = Some((ledger.head().map_err(no)?, after, ledger.read(&key("kept")).map_err(no)?));
+        let after = ledger.events(0, 100)?;
+        seen = Some((ledger.head()?, after, ledger.read(&key("kept"))?));
     }
     let ledger = open()?;
     let waiting: Vec<_> = (0..50).map(|_| ledger.commit(batch().with_event(event("{}")))).collect();
     drop(ledger);
     let taken = waiting.into_iter().filter_map(|ticket| ticket.wait().ok()).count();
-    let size = open()?.head().map_err(no)?.size;
+    let size = open()?.head()?.size;
     ensure(size == 6 + taken as u64, "closing lost what it acknowledged, or kept what it did not")
 }
 
@@ -139,17 +140,19 @@ pub fn exclusive(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, LedgerError>)
     one_writer(open).err().into_iter().map(|what| format!("one writer: {what}")).collect()
 }
 
-fn one_writer(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, LedgerError>) -> Found {
-    let first = open().map_err(no)?;
+fn one_writer(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, LedgerError>) -> CheckResult {
+    let first = open()?;
     match open().map(drop) {
         Err(LedgerError::Locked { holder, .. }) => ensure(!holder.is_empty(), "nobody is named")?,
-        Err(error) => return Err(format!("a second is refused for the wrong reason: {error}")),
-        Ok(()) => return Err("a second writer was let in".to_owned()),
+        Err(error) => {
+            return Err(format!("a second is refused for the wrong reason: {error}").into());
+        }
+        Ok(()) => return Err("a second writer was let in".into()),
     }
     support::commit(first.as_ref(), batch().with_event(event("{}")))?;
     drop(first);
-    let next = open().map_err(no)?;
-    ensure(next.head().map_err(no)?.size == 1, "the next writer does not see the log")
+    let next = open()?;
+    ensure(next.head()?.size == 1, "the next writer does not see the log")
 }
 
 /// Checks a blob store, which need not be empty.
@@ -157,16 +160,16 @@ pub fn blobs(blobs: &dyn BlobStore) -> Vec<String> {
     stored(blobs).err().into_iter().map(|what| format!("blobs: {what}")).collect()
 }
 
-fn stored(blobs: &dyn BlobStore) -> Found {
+fn stored(blobs: &dyn BlobStore) -> CheckResult {
     for bytes in [Vec::new(), b"one".to_vec(), vec![0xff; 300_000]] {
-        let id = blobs.put(&bytes).map_err(no)?;
+        let id = blobs.put(&bytes)?;
         ensure(blobs.put(&bytes) == Ok(id), "the same bytes have two names")?;
         ensure(blobs.get(&id) == Ok(Some(bytes)), "a blob is not what was written")?;
-        blobs.remove(&id).map_err(no)?;
+        blobs.remove(&id)?;
         ensure(blobs.get(&id) == Ok(None), "a removed blob is still there")?;
-        blobs.remove(&id).map_err(no)?;
+        blobs.remove(&id)?;
     }
-    let (one, two) = (blobs.put(b"one").map_err(no)?, blobs.put(b"two").map_err(no)?);
+    let (one, two) = (blobs.put(b"one")?, blobs.put(b"two")?);
     ensure(one != two, "different bytes have one name")?;
     let plain = weaver_types::Digest::of(weaver_types::digest::Tag::BLOB, b"one");
     ensure(one.0 != plain, "a name can be computed without the key of the store")?;

@@ -1,5 +1,7 @@
 //! What lies under ids, in their order. The front of an id is compared as one number, so that a
 //! search follows no pointer before it is nearly at its end.
+//!
+//! The numbers are *poor man's normalized keys* (Graefe, *Implementing Sorting in Database Systems*, 2006).
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

@@ -101,7 +101,7 @@ impl MemoryLedger {
         let first = state.tip.frontier.size();
         let now = prune::time_after(state.tip.highest, &prepared.batch);
         let writes = state.records.plan(&prepared.batch)?;
-        prune::check(&prepared, (first, now), &mut *state)?;
+        prune::check(&prepared, first, now, &mut *state)?;
         let State { tip, tree, entries, .. } = &mut *state;
         let mut complete = |level: u32, _, hash| tree.put(level as usize, hash);
         tip.append(prepared.events(), &mut complete, &mut |sealed| {
@@ -147,7 +147,7 @@ impl State {
     }
 }
 
-impl prune::Standing for State {
+impl prune::PruneStore for State {
     fn event(&mut self, seq: u64) -> Result<Option<Row>, LedgerError> {
         Ok(self.page(seq, 1).next())
     }
@@ -173,7 +173,7 @@ impl Ledger for MemoryLedger {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<(String, Record)>, LedgerError> {
-        Ok(self.lock()?.records.page((tenant, namespace), after, limit))
+        Ok(self.lock()?.records.page(tenant, namespace, after, limit))
     }
 
     fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {

@@ -49,6 +49,6 @@ impl RecordStore for MemoryRecords {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<(String, Record)>, LedgerError> {
-        Ok(self.lock()?.page((tenant, namespace), after, limit))
+        Ok(self.lock()?.page(tenant, namespace, after, limit))
     }
 }

@@ -1,5 +1,9 @@
 //! What a batch does to the records, decided before anything is written. Every backend uses it,
 //! so that they agree by construction.
+//!
+//! Optimistic concurrency (Kung and Robinson, *On Optimistic Methods for Concurrency Control*, 1981): a
+//! batch names the versions that it was made from, and is refused whole where one of them has moved.
+//! Since batches are decided one after the other, that is all the isolation that they need.
 
 use std::collections::BTreeMap;
 
@@ -8,34 +12,34 @@ use weaver_types::ledger::{Add, Batch, LedgerError, Put, Record, RecordKey, Repl
 
 /// A record with all that is stored of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct VersionedRecord {
     pub(crate) version: u64,
     pub(crate) value: Vec<u8>,
     pub(crate) expires_at: Option<Timestamp>,
 }
 
-impl From<Kept> for Record {
-    fn from(kept: Kept) -> Self {
+impl From<VersionedRecord> for Record {
+    fn from(kept: VersionedRecord) -> Self {
         Self { version: kept.version, value: kept.value }
     }
 }
 
 /// The records after a batch, each once; `None` for one that is gone. The keys are those of the
 /// batch.
-pub(crate) type Writes<'b> = Vec<(&'b RecordKey, Option<Kept>)>;
+pub(crate) type Writes<'b> = Vec<(&'b RecordKey, Option<VersionedRecord>)>;
 
 /// Records that are looked through for one of them, instead of kept in order.
 const FEW: usize = 16;
 
 /// The records that the steps so far have written.
 #[derive(Default)]
-struct Written<'b> {
+struct PendingWrites<'b> {
     writes: Writes<'b>,
     /// Where each of them stands, once they are more than a few.
     places: BTreeMap<&'b RecordKey, usize>,
 }
 
-impl<'b> Written<'b> {
+impl<'b> PendingWrites<'b> {
     #[inline]
     fn place(&self, key: &RecordKey) -> Option<usize> {
         if self.writes.len() > FEW {
@@ -49,7 +53,9 @@ impl<'b> Written<'b> {
     fn step(
         &mut self,
         key: &'b RecordKey,
-        step: impl FnOnce(Option<&Option<Kept>>) -> Result<Option<Kept>, LedgerError>,
+        step: impl FnOnce(
+            Option<&Option<VersionedRecord>>,
+        ) -> Result<Option<VersionedRecord>, LedgerError>,
     ) -> Result<(), LedgerError> {
         let place = self.place(key);
         let earlier = place.and_then(|place| self.writes.get_mut(place)).map(|(_, kept)| kept);
@@ -78,7 +84,7 @@ impl<'b> Written<'b> {
                 Some(earlier) => earlier.as_ref().map(|kept| kept.version),
                 None => before()?,
             };
-            Ok(Some(Kept {
+            Ok(Some(VersionedRecord {
                 version: version.unwrap_or(0).saturating_add(1),
                 value: put.value.clone(),
                 expires_at: put.expires_at,
@@ -88,9 +94,9 @@ impl<'b> Written<'b> {
 }
 
 /// The records as they stand before a batch.
-pub(crate) trait Before {
+pub(crate) trait RecordLookup {
     /// One of them.
-    fn record(&mut self, key: &RecordKey) -> Result<Option<&Kept>, LedgerError>;
+    fn record(&mut self, key: &RecordKey) -> Result<Option<&VersionedRecord>, LedgerError>;
 }
 
 /// Decides a batch against the records before it.
@@ -99,9 +105,9 @@ pub(crate) trait Before {
 /// removed, in this order; a later step sees the earlier ones.
 pub(crate) fn plan<'b>(
     batch: &'b Batch,
-    before: &mut impl Before,
+    before: &mut impl RecordLookup,
 ) -> Result<Writes<'b>, LedgerError> {
-    let version = |record: Option<&Kept>| record.map(|kept| kept.version);
+    let version = |record: Option<&VersionedRecord>| record.map(|kept| kept.version);
     batch.guards().try_for_each(|(key, wanted)| {
         if version(before.record(key)?) == wanted {
             Ok(())
@@ -110,7 +116,8 @@ pub(crate) fn plan<'b>(
         }
     })?;
     let steps = batch.add.len() + batch.replace.len() + batch.put.len() + batch.delete.len();
-    let mut written = Written { writes: Vec::with_capacity(steps), ..Written::default() };
+    let mut written =
+        PendingWrites { writes: Vec::with_capacity(steps), ..PendingWrites::default() };
     for add in &batch.add {
         written.step(&add.key, |earlier| match earlier {
             Some(earlier) => moved(earlier.as_ref(), add).map(Some),
@@ -135,7 +142,7 @@ pub(crate) fn plan<'b>(
 }
 
 /// The counter after the step. A record that expires goes on expiring.
-fn moved(before: Option<&Kept>, add: &Add) -> Result<Kept, LedgerError> {
+fn moved(before: Option<&VersionedRecord>, add: &Add) -> Result<VersionedRecord, LedgerError> {
     let (version, value, expires_at) = match before {
         None => (0, 0, None),
         Some(kept) => (kept.version, number(&kept.value, &add.key)?, kept.expires_at),
@@ -144,7 +151,11 @@ fn moved(before: Option<&Kept>, add: &Add) -> Result<Kept, LedgerError> {
         .checked_add(add.delta)
         .filter(|after| (add.min..=add.max).contains(after))
         .ok_or_else(|| LedgerError::OutOfBounds { key: add.key.clone() })?;
-    Ok(Kept { version: version.saturating_add(1), value: after.to_string().into(), expires_at })
+    Ok(VersionedRecord {
+        version: version.saturating_add(1),
+        value: after.to_string().into(),
+        expires_at,
+    })
 }
 
 fn number(value: &[u8], key: &RecordKey) -> Result<i64, LedgerError> {
@@ -166,10 +177,10 @@ mod tests {
 
     use super::*;
 
-    type Records = BTreeMap<RecordKey, Kept>;
+    type Records = BTreeMap<RecordKey, VersionedRecord>;
 
-    impl Before for Records {
-        fn record(&mut self, key: &RecordKey) -> Result<Option<&Kept>, LedgerError> {
+    impl RecordLookup for Records {
+        fn record(&mut self, key: &RecordKey) -> Result<Option<&VersionedRecord>, LedgerError> {
             Ok(self.get(key))
         }
     }
@@ -221,7 +232,7 @@ mod tests {
         }
         for Put { key, value, expires_at } in batch.puts().cloned() {
             let version = records.get(&key).map_or(1, |kept| kept.version + 1);
-            records.insert(key, Kept { version, value, expires_at });
+            records.insert(key, VersionedRecord { version, value, expires_at });
         }
         records.retain(|key, _| !batch.delete.contains(key));
         Ok(records)

@@ -11,4 +11,4 @@ mod rule;
 pub(crate) use note::of_batch;
 pub use note::{MAX_BY, NOTE_VERSION, Note, NoteError, Reason};
 pub use rule::{INTENT_AGE, never};
-pub(crate) use rule::{Standing, check, named, time_after};
+pub(crate) use rule::{PruneStore, check, named, time_after};

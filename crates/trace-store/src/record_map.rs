@@ -7,11 +7,11 @@ use weaver_types::{Tenant, Timestamp};
 
 use crate::id_map::IdMap;
 use crate::limits::SWEEP;
-use crate::plan::{Before, Kept, Writes, plan};
+use crate::plan::{RecordLookup, VersionedRecord, Writes, plan};
 
 /// The records of one tenant by their ids, each namespace by itself, in the order of the
 /// namespaces: a look at one with few records does not go through those of all.
-type Spaces = Vec<IdMap<Kept>>;
+type Spaces = Vec<IdMap<VersionedRecord>>;
 
 /// Records by tenant, namespace and id.
 #[derive(Debug, Default)]
@@ -21,12 +21,12 @@ pub(crate) struct RecordMap {
 }
 
 impl RecordMap {
-    fn ids(&self, tenant: &Tenant, namespace: Namespace) -> Option<&IdMap<Kept>> {
+    fn ids(&self, tenant: &Tenant, namespace: Namespace) -> Option<&IdMap<VersionedRecord>> {
         self.tenants.get(tenant)?.get(namespace as usize)
     }
 
     /// A record.
-    pub(crate) fn get(&self, key: &RecordKey) -> Option<&Kept> {
+    pub(crate) fn get(&self, key: &RecordKey) -> Option<&VersionedRecord> {
         self.ids(&key.tenant, key.namespace)?.get(&key.id)
     }
 
@@ -47,7 +47,8 @@ impl RecordMap {
     /// Records in the order of their ids, after `after`, at most `limit` and [`MAX_PAGE`].
     pub(crate) fn page(
         &self,
-        (tenant, namespace): (&Tenant, Namespace),
+        tenant: &Tenant,
+        namespace: Namespace,
         after: Option<&str>,
         limit: usize,
     ) -> Vec<(String, Record)> {
@@ -64,7 +65,7 @@ impl RecordMap {
         spaces.any(|ids| ids.get(id).is_some())
     }
 
-    fn set(&mut self, key: &RecordKey, kept: Option<Kept>) {
+    fn set(&mut self, key: &RecordKey, kept: Option<VersionedRecord>) {
         let ends = kept.as_ref().and_then(|kept| kept.expires_at);
         let before = match kept {
             Some(kept) => self.insert(key, kept),
@@ -80,7 +81,7 @@ impl RecordMap {
         self.expiring.extend(ends.map(|at| (at, key.clone())));
     }
 
-    fn insert(&mut self, key: &RecordKey, kept: Kept) -> Option<Kept> {
+    fn insert(&mut self, key: &RecordKey, kept: VersionedRecord) -> Option<VersionedRecord> {
         // A tenant is copied only where it is new.
         let spaces = match self.tenants.get_mut(&key.tenant) {
             Some(spaces) => spaces,
@@ -93,7 +94,7 @@ impl RecordMap {
         spaces.get_mut(place)?.insert(&key.id, kept)
     }
 
-    fn remove(&mut self, key: &RecordKey) -> Option<Kept> {
+    fn remove(&mut self, key: &RecordKey) -> Option<VersionedRecord> {
         self.tenants.get_mut(&key.tenant)?.get_mut(key.namespace as usize)?.remove(&key.id)
     }
 
@@ -110,8 +111,8 @@ impl RecordMap {
     }
 }
 
-impl Before for &RecordMap {
-    fn record(&mut self, key: &RecordKey) -> Result<Option<&Kept>, LedgerError> {
+impl RecordLookup for &RecordMap {
+    fn record(&mut self, key: &RecordKey) -> Result<Option<&VersionedRecord>, LedgerError> {
         Ok(self.get(key))
     }
 }

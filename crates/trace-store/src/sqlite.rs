@@ -4,11 +4,12 @@ mod answers;
 mod blobs;
 mod events;
 mod fault;
-mod intruder;
-mod litter;
+mod foreign_objects;
+mod foreign_write;
 mod lock;
 mod names;
 mod open;
+mod orphaned_blobs;
 mod pruning;
 mod queue;
 mod reader;
@@ -16,10 +17,10 @@ mod record_file;
 mod rows;
 mod schema;
 mod source;
-mod strays;
+mod statement;
 mod sums;
-mod tail;
 mod tiles;
+mod wal_tail;
 mod watch;
 mod writer;
 
@@ -136,7 +137,7 @@ impl Ledger for SqliteLedger {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<(String, Record)>, LedgerError> {
-        self.snapshots.with(|db| rows::list(db, (tenant, namespace), after, limit))
+        self.snapshots.with(|db| rows::list(db, tenant, namespace, after, limit))
     }
 
     fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {

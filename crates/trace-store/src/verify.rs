@@ -17,7 +17,8 @@ mod walk;
 use weaver_types::ledger::Head;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Note, Trust, Verified};
-use walk::Walk;
+use crate::merkle::tile::PartialTiles;
+use walk::LogVerifier;
 
 pub use error::{Fault, VerifyError};
 pub use lines::{Lines, line};
@@ -33,7 +34,7 @@ const FOLLOWED: usize = 8;
 
 /// What is known of a log from elsewhere.
 #[derive(Debug, Clone, Copy)]
-pub enum Outside<'a> {
+pub enum TrustAnchor<'a> {
     /// Nothing: truncation cannot be ruled out.
     Nothing,
     /// A head that was kept elsewhere. It proves as much as the place where it was kept.
@@ -59,7 +60,7 @@ pub fn verify_with(
     earlier: Option<&Head>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Report, VerifyError> {
-    verify_against(source, earlier.map_or(Outside::Nothing, Outside::Head), progress)
+    verify_against(source, earlier.map_or(TrustAnchor::Nothing, TrustAnchor::Head), progress)
 }
 
 /// Verifies the log of `source` against what is known from outside; `progress` hears after every
@@ -69,24 +70,25 @@ pub fn verify_with(
 /// [`VerifyError`], which names the first bad event where there is one.
 pub fn verify_against(
     source: &dyn Source,
-    outside: Outside<'_>,
+    outside: TrustAnchor<'_>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Report, VerifyError> {
     let earlier = match outside {
-        Outside::Nothing => None,
-        Outside::Head(head) => Some(head.clone()),
-        Outside::Checkpoint(note, trust) => {
+        TrustAnchor::Nothing => None,
+        TrustAnchor::Head(head) => Some(head.clone()),
+        TrustAnchor::Checkpoint(note, trust) => {
             refuse_early(trust.open(note))?;
             Some(Checkpoint::parse(note.text())?.head())
         }
     };
     // A view in the place of a table would answer everything that follows.
-    if let Some(names) = source.strays()? {
+    if let Some(names) = source.foreign_objects()? {
         return Err(VerifyError::Schema { names });
     }
     let mut extent = source.extent()?;
     check_earlier(&extent.head, earlier.as_ref())?;
-    let mut walk = Walk::new(extent.head.log.clone(), earlier.as_ref(), source.keeps_tiles()?);
+    let tiles = source.keeps_tiles()?.then(PartialTiles::default);
+    let mut walk = LogVerifier::new(extent.head.log.clone(), earlier.as_ref(), tiles);
     walk.extends()?;
     for _ in 0..FOLLOWED {
         walk.upto(source, extent.head.size, progress)?;

@@ -31,7 +31,7 @@ pub fn faithful(text: &str) -> Cow<'_, str> {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let after = chars.peek().map_or('\0', |(_, c)| *c);
-        let keep = matches!(c, '\n' | '\t') || !needs_escape(c) || is_ordinary((before, c, after));
+        let keep = matches!(c, '\n' | '\t') || !needs_escape(c) || is_ordinary(before, c, after);
         if keep {
             if let Some(out) = &mut out {
                 out.push(c);
@@ -46,7 +46,7 @@ pub fn faithful(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether a hidden character does its ordinary work between its neighbours.
-fn is_ordinary((before, c, after): (char, char, char)) -> bool {
+fn is_ordinary(before: char, c: char, after: char) -> bool {
     let joins_letters = |c: char| matches!(c, '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
     match c {
         '\r' => after == '\n',

@@ -18,17 +18,19 @@
 //! - [`normalise`]: strip invisible characters with a map back to the input; fold for matching.
 //! - [`invisible`]: which characters a reader does not see.
 //! - [`hidden`]: how many characters of a text its reader does not see.
-//! - [`confusable`]: which names a reader takes for one another.
+//! - `confusable`, with the feature of that name: which names a reader takes for one another.
 //! - [`escape`]: render untrusted text so that a reader sees all of it; truncate safely.
 //! - [`masks`]: which bytes are of which class, found in one pass.
 //! - [`reveal`]: undo what hides a value (encodings, unseen characters), with a map back.
 //! - [`split`]: identifiers and prose into words.
-//! - [`stem`], [`stop`]: English word stems and words without meaning for a search.
+//! - `stem`, with the feature of that name: stems of English words.
+//! - [`stop`]: words without meaning for a search.
 //! - [`glob`]: anchored patterns with `*`.
 //! - [`suggest`]: "did you mean".
 //! - [`token`]: counting tokens as a model's tokenizer does.
 //! - [`values`]: what a text names (addresses, hosts, amounts, days, names), in comparable form.
 
+#[cfg(feature = "confusable")]
 pub mod confusable;
 pub mod error;
 pub mod escape;
@@ -39,6 +41,7 @@ pub mod masks;
 pub mod normalise;
 pub mod reveal;
 pub mod split;
+#[cfg(feature = "stem")]
 pub mod stem;
 pub mod stop;
 pub mod suggest;

@@ -11,27 +11,36 @@ use crate::invisible::is_invisible;
 /// stands alone. A digit stays with the letters before it (`base64`, `v2`). Invisible characters
 /// are dropped and compatibility forms folded first, so that `ﬁle` and `file` are one word.
 pub fn words(text: &str) -> Vec<String> {
-    split(text, false)
+    split(text, Digits::Join)
 }
 
 /// Calls with each word that [`words`] would give, in their order.
 pub fn each_word(text: &str, each: impl FnMut(&str)) {
-    split_into(text, false, each);
+    split_into(text, Digits::Join, each);
 }
 
 /// The lower-case parts of an identifier: as [`words`], and also split between letters and
 /// digits, so that `getUser2ByID` gives `get user 2 by id`.
 pub fn identifier(text: &str) -> Vec<String> {
-    split(text, true)
+    split(text, Digits::Split)
 }
 
-fn split(text: &str, digits: bool) -> Vec<String> {
+/// Whether digits are words of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Digits {
+    /// They belong to the letters beside them.
+    Join,
+    /// They are split from letters.
+    Split,
+}
+
+fn split(text: &str, digits: Digits) -> Vec<String> {
     let mut words = Vec::new();
     split_into(text, digits, |word| words.push(word.to_owned()));
     words
 }
 
-fn split_into(text: &str, digits: bool, mut each: impl FnMut(&str)) {
+fn split_into(text: &str, digits: Digits, mut each: impl FnMut(&str)) {
     if text.is_ascii() {
         let mut left = Some(text);
         while let Some(text) = left {
@@ -52,8 +61,9 @@ fn split_into(text: &str, digits: bool, mut each: impl FnMut(&str)) {
 }
 
 /// True for letters and digits that are one lower-case word.
-fn is_word(run: &[u8], digits: bool) -> bool {
-    let of_word = |byte: &u8| byte.is_ascii_lowercase() || !digits && byte.is_ascii_digit();
+fn is_word(run: &[u8], digits: Digits) -> bool {
+    let of_word =
+        |byte: &u8| byte.is_ascii_lowercase() || digits == Digits::Join && byte.is_ascii_digit();
     !run.is_empty() && run.iter().all(of_word)
 }
 
@@ -98,7 +108,7 @@ struct Splitter<F> {
 }
 
 impl<F: FnMut(&str)> Splitter<F> {
-    fn run(chars: impl Iterator<Item = char>, digits: bool, each: F) {
+    fn run(chars: impl Iterator<Item = char>, digits: Digits, each: F) {
         let mut this = Self { each, current: String::new() };
         let mut chars = chars.map(|c| (c, Class::of(c))).peekable();
         let mut before = Class::Gap;
@@ -131,13 +141,14 @@ impl<F: FnMut(&str)> Splitter<F> {
     }
 }
 
-fn starts_word(before: Class, class: Class, next: Class, digits: bool) -> bool {
+fn starts_word(before: Class, class: Class, next: Class, digits: Digits) -> bool {
+    let splits = digits == Digits::Split;
     match (before, class) {
         (_, Class::Gap | Class::Alone) | (Class::Alone, _) => true,
         (Class::Lower, Class::Upper) => true,
         (Class::Upper, Class::Upper) => next == Class::Lower,
-        (Class::Digit, Class::Upper) => digits || next == Class::Lower,
-        (Class::Digit, Class::Lower) | (Class::Lower | Class::Upper, Class::Digit) => digits,
+        (Class::Digit, Class::Upper) => splits || next == Class::Lower,
+        (Class::Digit, Class::Lower) | (Class::Lower | Class::Upper, Class::Digit) => splits,
         _ => false,
     }
 }
@@ -150,7 +161,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn plain_text_is_split_as_one_run(text in "[a-cA-C12 _-]{0,30}", digits: bool) {
+        fn plain_text_is_split_as_one_run(text in "[a-cA-C12 _-]{0,30}", splits: bool) {
+            let digits = if splits { Digits::Split } else { Digits::Join };
             let mut words = Vec::new();
             Splitter::run(text.chars(), digits, |word| words.push(word.to_owned()));
             prop_assert_eq!(split(&text, digits), words);

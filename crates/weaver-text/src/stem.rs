@@ -1,4 +1,8 @@
 //! English word stems.
+//!
+//! The English stemmer of Snowball, also called Porter2 (Porter, *An algorithm for suffix stripping*,
+//! 1980; Porter, *Snowball*, 2001). Rules without a dictionary give the same stem in every build and
+//! for words that no dictionary has, as names of tools are.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,9 @@
 //! The known word nearest to a misspelt one.
+//!
+//! The distance counts insertions, deletions, replacements and swaps of neighbours, each letter edited
+//! at most once (*optimal string alignment*, after Damerau, *A technique for computer detection and
+//! correction of spelling errors*, 1964): the four slips that make most misspellings of one letter.
+//! Three rows of the table are kept, and words of very different length are not compared.
 
 /// Words longer than this many characters are not compared.
 const MAX_CHARS: usize = 64;

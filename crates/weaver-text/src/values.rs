@@ -113,7 +113,7 @@ impl Token {
 /// What the words of a person name. Appends to `out`.
 pub fn said(text: &str, out: &mut Vec<Token>) {
     let text = plain(text);
-    let words = chunk::words(&text);
+    let words = word::words(&text);
     for (at, word) in words.iter().enumerate() {
         chunk::tokens(&words, at, word, out);
     }
@@ -177,3 +177,4 @@ fn cut(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests;
+mod word;

@@ -151,8 +151,11 @@ impl CapabilityDraft {
     /// [`CapabilityError`], naming the field and its bounds.
     pub fn build(self) -> Result<Capability, CapabilityError> {
         self.check_numbers()?;
-        self.check_text("name", &self.name, MAX_NAME, true)?;
-        self.check_text("description", &self.description, MAX_DESCRIPTION, false)?;
+        if self.name.trim().is_empty() {
+            return Err(self.text_problem("name", "is empty"));
+        }
+        self.check_length("name", &self.name, MAX_NAME)?;
+        self.check_length("description", &self.description, MAX_DESCRIPTION)?;
         for (field, schema) in
             [("input schema", &self.input_schema), ("output schema", &self.output_schema)]
         {
@@ -188,21 +191,20 @@ impl CapabilityDraft {
         Ok(())
     }
 
-    fn check_text(
+    fn check_length(
         &self,
         field: &'static str,
         text: &str,
         max: usize,
-        needed: bool,
     ) -> Result<(), CapabilityError> {
-        let problem = if needed && text.trim().is_empty() {
-            "is empty"
-        } else if text.len() > max {
-            "is too long"
-        } else {
-            return Ok(());
-        };
-        Err(CapabilityError::Text { id: self.id.to_string(), field, problem })
+        if text.len() > max {
+            return Err(self.text_problem(field, "is too long"));
+        }
+        Ok(())
+    }
+
+    fn text_problem(&self, field: &'static str, problem: &'static str) -> CapabilityError {
+        CapabilityError::Text { id: self.id.to_string(), field, problem }
     }
 
     fn fingerprint(&self) -> Result<Digest, CanonicalError> {

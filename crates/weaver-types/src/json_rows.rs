@@ -60,6 +60,14 @@ enum Unlike {
     Twice,
 }
 
+/// A text that does not hold rows as they are written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the text does not hold rows as they are written")]
+pub struct NotRows {
+    /// The text, given back.
+    pub text: String,
+}
+
 impl JsonRows {
     /// The most plain values beside the list.
     pub const MAX_AROUND: usize = 8;
@@ -100,11 +108,11 @@ impl JsonRows {
     /// Reads rows back from the text that [`JsonRows::text`] gave.
     ///
     /// # Errors
-    /// The text itself, where it holds anything else or stands otherwise than it was written.
-    pub fn parse(text: String) -> Result<Self, String> {
+    /// [`NotRows`], where the text holds anything else or stands otherwise than it was written.
+    pub fn parse(text: String) -> Result<Self, NotRows> {
         match Self::parsed(&text) {
             Some((wrapper, starts, end)) => Ok(Self::of(Parts { text, starts, end, wrapper })),
-            None => Err(text),
+            None => Err(NotRows { text }),
         }
     }
 
@@ -555,7 +563,7 @@ mod tests {
             r#"{"a":[{"b":1e999}]}"#.to_owned(),
             nested(MAX_LEVELS + 1),
         ] {
-            assert_eq!(JsonRows::parse(text.clone()), Err(text));
+            assert_eq!(JsonRows::parse(text.clone()), Err(NotRows { text }));
         }
     }
 

@@ -3,8 +3,9 @@
 //! Every other crate of the workspace speaks in these types: identifiers that only parsing can
 //! make, effects and the class and rung that follow from them, the decision as a join, frames and
 //! handles, labels, runs, tokens' claims, and the ledger port with its [`Batch`](ledger::Batch).
-//! The one canonical form of bytes, digests and signatures live here too, and the nine public
-//! weaver contracts with their conversions.
+//! The one canonical form of bytes and the digests live here too, and the nine public weaver
+//! contracts with their conversions; with the feature `signature` also keys and signed envelopes, and
+//! with `calendar` times as text.
 //!
 //! What is deliberately absent: any rule, any storage, any network, any runtime. Clock, timer and
 //! randomness are parameters. A trait stands here only where two implementations exist.
@@ -41,6 +42,7 @@ mod reason;
 mod request;
 mod result;
 mod run;
+#[cfg(feature = "signature")]
 pub mod signature;
 mod time;
 mod token;
@@ -63,7 +65,7 @@ pub use id::{
     AgentId, CallId, CapabilityId, HandleId, IdError, KeyId, LogId, PrincipalId, RequestId, RunId,
     StandingId, Tenant, TokenId, UpstreamName, hex, random_text,
 };
-pub use json_rows::JsonRows;
+pub use json_rows::{JsonRows, NotRows};
 pub use label::{Confidentiality, Integrity, Label, MAX_TAINTS, SensitivityTag, Taints};
 pub use masked_value::MaskedValue;
 pub use pointer::{MAX_POINTER, Pointer, PointerError};

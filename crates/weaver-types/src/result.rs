@@ -84,7 +84,7 @@ impl<T> ToolResult<T> {
     /// A success.
     #[must_use]
     pub fn ok(call_id: CallId, tool_id: CapabilityId, data: T) -> Self {
-        Self::empty(call_id, tool_id, true, Some(data))
+        Self::empty(call_id, tool_id, Some(data))
     }
 
     /// A failure.
@@ -95,7 +95,7 @@ impl<T> ToolResult<T> {
         code: ToolErrorCode,
         message: impl Into<String>,
     ) -> Self {
-        let mut result = Self::empty(call_id, tool_id, false, None);
+        let mut result = Self::empty(call_id, tool_id, None);
         result.error_code = Some(code);
         result.error_message = message.into();
         result
@@ -114,11 +114,12 @@ impl<T> ToolResult<T> {
         std::time::Duration::from_micros(self.latency_us).as_secs_f64() * 1000.0
     }
 
-    fn empty(call_id: CallId, tool_id: CapabilityId, success: bool, data: Option<T>) -> Self {
+    /// A success where there is data.
+    fn empty(call_id: CallId, tool_id: CapabilityId, data: Option<T>) -> Self {
         Self {
             call_id,
             tool_id,
-            success,
+            success: data.is_some(),
             data,
             error_code: None,
             error_message: String::new(),

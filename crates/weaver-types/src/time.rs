@@ -1,5 +1,6 @@
 //! Time as a parameter: microseconds of UTC, a clock, and a timer.
 
+#[cfg(feature = "calendar")]
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -44,6 +45,7 @@ impl Timestamp {
     }
 
     /// RFC 3339 in UTC with microseconds, for example `2026-01-02T03:04:05.000006Z`.
+    #[cfg(feature = "calendar")]
     #[must_use]
     pub fn rfc3339(self) -> String {
         jiff::Timestamp::from_microsecond(self.0)
@@ -51,12 +53,14 @@ impl Timestamp {
     }
 
     /// Reads RFC 3339; fractions below a microsecond are cut off.
+    #[cfg(feature = "calendar")]
     #[must_use]
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().map(|t| Self(t.as_microsecond()))
     }
 }
 
+#[cfg(feature = "calendar")]
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.rfc3339())

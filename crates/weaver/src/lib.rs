@@ -7,7 +7,13 @@
 //! router comes without any enforcement, the enforcement without the router. The README has the
 //! table of features. [`types`] is always there, because all others speak in it.
 
-#[cfg(any(feature = "router", feature = "memory", feature = "tiktoken"))]
+#[cfg(any(
+    feature = "router",
+    feature = "memory",
+    feature = "tiktoken",
+    feature = "confusable",
+    feature = "stem"
+))]
 pub use weaver_text as text;
 pub use weaver_types as types;
 
@@ -22,7 +28,7 @@ pub mod router {
 #[cfg(feature = "memory")]
 pub mod memory {
     pub use contextweaver::memory::*;
-    pub use contextweaver::{compile, error};
+    pub use contextweaver::{bridge, compile, error};
 }
 
 #[cfg(feature = "kernel")]

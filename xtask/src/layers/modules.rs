@@ -30,17 +30,6 @@ pub struct Knot {
 ///
 /// Each may only shrink: a module that joins one fails at once, and so does a number that is too high.
 pub const KNOTS: &[Knot] = &[
-    Knot { folder: "weaver-text", parent: "values", modules: 5 },
-    Knot { folder: "firewall", parent: "", modules: 9 },
-    Knot { folder: "firewall", parent: "frame::auto", modules: 4 },
-    Knot { folder: "firewall", parent: "redact", modules: 4 },
-    Knot { folder: "firewall", parent: "redact::personal", modules: 4 },
-    Knot { folder: "firewall", parent: "view", modules: 7 },
-    Knot { folder: "trace-store", parent: "sqlite", modules: 6 },
-    Knot { folder: "contextweaver", parent: "compile", modules: 23 },
-    Knot { folder: "contextweaver", parent: "memory", modules: 5 },
-    Knot { folder: "contextweaver", parent: "route", modules: 7 },
-    Knot { folder: "agent-kernel", parent: "pipeline", modules: 6 },
     Knot { folder: "gateway", parent: "serve", modules: 6 },
 ];
 

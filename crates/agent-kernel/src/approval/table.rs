@@ -13,6 +13,7 @@ use weaver_types::{Digest, RequestId, RunId, Tenant, Timestamp};
 
 use super::hold::{self, CallSite, EndedHold, HoldForm, OpenHold, commitment};
 use super::proof::Proof;
+use crate::arguments::Arguments;
 use crate::error::KernelError;
 
 /// The most open requests.
@@ -120,19 +121,23 @@ impl HoldTable {
     pub(crate) fn find(
         &self,
         place: &CallSite,
-        (digest, bytes): (Digest, &[u8]),
+        arguments: &Arguments,
         now: Timestamp,
     ) -> Option<HoldLookup> {
         let inner = self.lock()?;
         let here = inner.places.get(place).into_iter().flatten();
-        let open = here.filter_map(|id| inner.open.get(id)).find(|hold| hold.arguments == digest);
+        let open = here
+            .filter_map(|id| inner.open.get(id))
+            .find(|hold| hold.arguments == arguments.digest);
         if let Some(hold) = open {
             return Some(HoldLookup::Open(hold.clone()));
         }
         let denied: Vec<&EndedHold> =
             inner.denied.get(place).into_iter().flatten().filter(|e| is_denied(e, now)).collect();
         let crowded = denied.len() >= MAX_DENIED;
-        let same = denied.into_iter().find(|e| crowded || e.commit == commitment(&e.nonce, bytes));
+        let same = denied
+            .into_iter()
+            .find(|e| crowded || e.commit == commitment(&e.nonce, &arguments.bytes));
         Some(same.map_or(HoldLookup::Nothing, |ended| HoldLookup::Denied(ended.clone())))
     }
 

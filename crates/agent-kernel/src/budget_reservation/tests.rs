@@ -78,7 +78,8 @@ impl Client {
                 }
             }
             Next::Again => {
-                let (spent, want) = ((self.spent, self.paid), self.want());
+                let spent = SpentAmounts { time: self.spent, cost: self.paid };
+                let want = self.want();
                 if self.room.as_mut().unwrap().again(spent, want).is_ok() {
                     self.attempt();
                 }

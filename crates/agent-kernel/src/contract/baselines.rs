@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use weaver_types::canonical::CanonicalError;
 use weaver_types::ledger::{
     Batch, Durability, Expect, LedgerError, Namespace, Put, Record, RecordKey,
 };
@@ -69,7 +70,43 @@ pub enum BaselineState<'b> {
     /// Its surface was approved, and it was not there.
     New,
     /// The record cannot be read: why.
-    Unreadable(&'b str),
+    Unreadable(&'b BaselineReadError),
+}
+
+/// Why what was approved cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BaselineReadError {
+    /// The ledger failed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// There are more than a ledger holds.
+    #[error("there are more than {MAX_BASELINES}")]
+    TooMany,
+    /// A record among them is none of these.
+    #[error("a record of another form is among them")]
+    ForeignRecord,
+    /// A record is not canonical JSON.
+    #[error(transparent)]
+    Canonical(#[from] CanonicalError),
+    /// A record was written by a newer build.
+    #[error("its form is newer than version {known}")]
+    Newer {
+        /// The newest version that this build reads.
+        known: u8,
+    },
+    /// A record has fields that are not known, or lacks some.
+    #[error("its form is not known")]
+    Form,
+    /// A record stands under the id of another capability.
+    #[error("it speaks of another capability")]
+    OtherCapability,
+    /// The contract in a record is not valid.
+    #[error("its contract is none")]
+    Contract,
+    /// The contract in a record has another fingerprint.
+    #[error("its contract is not the one of its fingerprint")]
+    Fingerprint,
 }
 
 /// Who approves, of what, and when.
@@ -122,10 +159,10 @@ impl BaselineError {
 /// All baselines of a ledger.
 #[derive(Debug, Default)]
 pub struct Baselines {
-    tools: BTreeMap<String, (u64, Result<Baseline, String>)>,
+    tools: BTreeMap<String, (u64, Result<Baseline, BaselineReadError>)>,
     surfaces: BTreeMap<String, u64>,
     /// Why they cannot be read at all.
-    problem: Option<String>,
+    problem: Option<BaselineReadError>,
 }
 
 impl Baselines {
@@ -144,12 +181,12 @@ impl Baselines {
                     records.into_iter().for_each(|(id, record)| out.take_in(&id, &record));
                 }
                 Err(error) => {
-                    out.problem = Some(error.to_string());
+                    out.problem = Some(error.into());
                     return out;
                 }
             }
             if out.tools.len() > MAX_BASELINES {
-                out.problem = Some(format!("there are more than {MAX_BASELINES}"));
+                out.problem = Some(BaselineReadError::TooMany);
                 return out;
             }
         }
@@ -164,7 +201,7 @@ impl Baselines {
             Some(("surface", surface)) => {
                 self.surfaces.insert(surface.to_owned(), record.version);
             }
-            _ => self.problem = Some("a record of another form is among them".to_owned()),
+            _ => self.problem = Some(BaselineReadError::ForeignRecord),
         }
     }
 

@@ -84,7 +84,8 @@ struct Difference {
 /// Compares what is live; `effective` is it with its signed contract, `older` reads an approved
 /// version. Baselines that are no longer usable count as unreadable.
 pub(crate) fn compare(
-    (policy, known): (&PolicySet, Result<&Baselines, ()>),
+    policy: &PolicySet,
+    known: Result<&Baselines, ()>,
     entry: &Registered,
     effective: &Capability,
     older: &dyn Fn(&CapabilityId) -> Option<Capability>,
@@ -114,7 +115,7 @@ pub(crate) fn compare(
             registered(live, first)
                 .or_else(|| if unknown { suspicious(entry) } else { None })
                 .or_else(|| approved(live, known, older))
-                .or_else(|| if unknown { late((policy, status), entry, effective) } else { None })
+                .or_else(|| if unknown { late(policy, status, entry, effective) } else { None })
         }
     };
     let Some(found) = found else { return out };
@@ -133,7 +134,7 @@ pub(crate) fn compare(
 }
 
 impl Difference {
-    fn changed(live: &Capability, (word, older): (&str, Digest), drift: Drift) -> Self {
+    fn changed(live: &Capability, word: &str, older: Digest, drift: Drift) -> Self {
         let how = match drift.summary() {
             summary if summary.is_empty() => String::new(),
             summary => format!(" ({summary})"),
@@ -183,7 +184,8 @@ fn suspicious(entry: &Registered) -> Option<Difference> {
 
 /// It came after its server's first listing, under a glob that was written for what stood there.
 fn late(
-    (policy, status): (&PolicySet, ContractStatus),
+    policy: &PolicySet,
+    status: ContractStatus,
     entry: &Registered,
     effective: &Capability,
 ) -> Option<Difference> {
@@ -204,7 +206,7 @@ fn late(
 fn pinned(live: &Capability, first: &Capability, approved: Digest) -> Difference {
     let same = identity(first) == approved;
     let drift = if same { Drift::between(first, live) } else { Drift::default() };
-    Difference { guarded: true, ..Difference::changed(live, ("approved", approved), drift) }
+    Difference { guarded: true, ..Difference::changed(live, "approved", approved, drift) }
 }
 
 /// Another version was registered first.
@@ -213,7 +215,7 @@ fn registered(live: &Capability, first: &Capability) -> Option<Difference> {
         return None;
     }
     let drift = Drift::between(first, live);
-    let found = Difference::changed(live, ("registered", identity(first)), drift);
+    let found = Difference::changed(live, "registered", identity(first), drift);
     let guarded = found.guarded || first.spec().upstream_digest.is_some();
     Some(Difference { guarded, ..found })
 }
@@ -231,15 +233,15 @@ fn approved(
     let Ok(known) = known else { return unreadable("a thread died while it wrote it") };
     match known.state(live) {
         BaselineState::None | BaselineState::Match(_) => None,
-        BaselineState::Unreadable(problem) => unreadable(problem),
+        BaselineState::Unreadable(problem) => unreadable(&problem.to_string()),
         BaselineState::New => {
             let detail = "the tool is not among those that were approved".to_owned();
             Some(Difference::unknown(ContractState::New, live, detail))
         }
         BaselineState::Changed(baseline) => {
             let drift = older(live.id()).map(|older| Drift::between(&older, live));
-            let against = ("approved", baseline.identity());
-            let found = Difference::changed(live, against, drift.unwrap_or_default());
+            let (older, drift) = (baseline.identity(), drift.unwrap_or_default());
+            let found = Difference::changed(live, "approved", older, drift);
             let guarded = found.guarded || baseline.upstream_digest.is_some();
             Some(Difference { guarded, effects: baseline.effects, ..found })
         }

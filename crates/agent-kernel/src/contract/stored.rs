@@ -10,6 +10,7 @@ use weaver_types::{
 };
 
 use super::Baseline;
+use super::baselines::BaselineReadError;
 
 /// The version of the form.
 const VERSION: u8 = 1;
@@ -78,22 +79,23 @@ pub(super) fn write(live: &Capability, approved_by: &str, at: Timestamp) -> Opti
 }
 
 /// Reads a record about the capability of this id.
-pub(crate) fn read(id: &str, bytes: &[u8]) -> Result<Baseline, String> {
-    let value = canonical::parse(bytes, Profile::Foreign).map_err(|error| error.to_string())?;
+pub(crate) fn read(id: &str, bytes: &[u8]) -> Result<Baseline, BaselineReadError> {
+    let value = canonical::parse(bytes, Profile::Foreign)?;
     let version = value.get("v").and_then(Value::as_u64);
     if version.is_some_and(|version| version > u64::from(VERSION)) {
-        return Err(format!("its form is newer than version {VERSION}"));
+        return Err(BaselineReadError::Newer { known: VERSION });
     }
-    let form: Form =
-        serde_json::from_value(value).map_err(|_| "its form is not known".to_owned())?;
+    let form: Form = serde_json::from_value(value).map_err(|_| BaselineReadError::Form)?;
     if form.capability.as_str() != id {
-        return Err("it speaks of another capability".to_owned());
+        return Err(BaselineReadError::OtherCapability);
     }
     let contract = match form.contract {
         Some(terms) => Some(Box::new(rebuilt(
             terms,
-            (form.capability, form.effects),
-            (form.fingerprint, form.upstream_digest),
+            form.capability,
+            form.effects,
+            form.fingerprint,
+            form.upstream_digest,
         )?)),
         None => None,
     };
@@ -129,9 +131,11 @@ fn terms(spec: &CapabilityDraft) -> Terms {
 /// The capability as it was approved; it must have the fingerprint that was approved.
 fn rebuilt(
     terms: Terms,
-    (id, effects): (CapabilityId, Effects),
-    (fingerprint, upstream_digest): (Digest, Option<Digest>),
-) -> Result<Capability, String> {
+    id: CapabilityId,
+    effects: Effects,
+    fingerprint: Digest,
+    upstream_digest: Option<Digest>,
+) -> Result<Capability, BaselineReadError> {
     let draft = CapabilityDraft {
         title: terms.title,
         description: terms.description,
@@ -148,9 +152,9 @@ fn rebuilt(
         upstream_digest,
         ..CapabilityDraft::new(id, terms.name, effects, terms.agents)
     };
-    let contract = draft.build().map_err(|_| "its contract is none".to_owned())?;
+    let contract = draft.build().map_err(|_| BaselineReadError::Contract)?;
     if contract.fingerprint() != fingerprint {
-        return Err("its contract is not the one of its fingerprint".to_owned());
+        return Err(BaselineReadError::Fingerprint);
     }
     Ok(contract)
 }

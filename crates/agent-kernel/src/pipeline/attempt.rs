@@ -9,8 +9,8 @@ use weaver_types::{
     Confidentiality, Constraints, Integrity, Label, Millicents, RawResult, ReasonCode, RunBudget,
 };
 
+use super::authorized_invocation::AuthorizedInvocation;
 use super::evaluate::Target;
-use super::invoke::AuthorizedInvocation;
 use super::unfinished::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
 use crate::cached_run::{RunSlot, lock};
@@ -41,7 +41,7 @@ impl Kernel {
         let most = retries(&ready.target, &ready.caller.run.settings.budget);
         let mut retries = 0;
         loop {
-            let result = self.try_once(ready, watch, (&inner, retries)).await;
+            let result = self.try_once(ready, watch, &inner, retries).await;
             let again = result.as_ref().err().is_some_and(DriverError::is_transient);
             let wait = result.as_ref().err().and_then(DriverError::wait).unwrap_or_default();
             if !again || retries >= most || wait > LONGEST_WAIT {
@@ -49,11 +49,9 @@ impl Kernel {
             }
             self.timer.sleep(self.pause(retries).max(wait)).await;
             let want = attempt_needs(ready);
-            let checked = self.may_go_on(ready);
+            let (checked, spent) = (self.may_go_on(ready), watch.spent_amounts());
             let room = checked.and_then(|()| match watch.room.as_mut() {
-                Some(room) => room
-                    .again((watch.spent, watch.paid), want)
-                    .map_err(|_| ReasonCode::BudgetExceeded),
+                Some(room) => room.again(spent, want).map_err(|_| ReasonCode::BudgetExceeded),
                 None => Ok(()),
             });
             if let Err(reason) = room {
@@ -67,7 +65,8 @@ impl Kernel {
         &self,
         ready: &AuthorizedInvocation<'_>,
         watch: &mut OpenCallGuard<'_>,
-        (inner, attempt): (&Arc<CallParts>, u8),
+        inner: &Arc<CallParts>,
+        attempt: u8,
     ) -> Result<RawResult, DriverError> {
         let timeout = watch.time_left(attempt_needs(ready).time);
         let call = AuthorizedCall { inner: Arc::clone(inner), attempt, timeout };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weaver_policy::approval::BeliefOutcome;
 use weaver_policy::signal::{BeliefClass, CalibrationSample, ClassOutcomes};
-use weaver_types::canonical::{self, Profile};
+use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::ledger::{
     Batch, Durability, Ledger, LedgerError, MAX_PAGE, Namespace, Put, Record, RecordKey, Replace,
 };
@@ -74,7 +74,9 @@ impl Kernel {
         for _ in 0..MAX_TRIES {
             let record = self.ledger.read(&key)?;
             let mut outcomes = match &record {
-                Some(record) => read(record).map_err(LedgerError::Damaged)?,
+                Some(record) => {
+                    read(record).map_err(|error| LedgerError::Damaged(error.to_string()))?
+                }
                 None => ClassOutcomes::default(),
             };
             outcomes.add(sample);
@@ -120,22 +122,30 @@ fn stored(
         after = Some(last.clone());
         for (id, record) in &page {
             let class = BeliefClass::parse(id).map_err(|error| damaged(error.to_string()))?;
-            found.push((class, read(record).map_err(damaged)?));
+            let outcomes = read(record).map_err(|error| damaged(error.to_string()))?;
+            found.push((class, outcomes));
         }
     }
 }
 
-fn read(record: &Record) -> Result<ClassOutcomes, String> {
-    let value = canonical::parse(&record.value, Profile::Record).map_err(|e| e.to_string())?;
+/// Why the outcomes of a class cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum StoredOutcomesError {
+    #[error(transparent)]
+    Canonical(#[from] CanonicalError),
+    #[error("its version is {0:?}, this build knows 1; use a newer build")]
+    Version(Option<u64>),
+    #[error(transparent)]
+    Form(#[from] serde_json::Error),
+}
+
+fn read(record: &Record) -> Result<ClassOutcomes, StoredOutcomesError> {
+    let value = canonical::parse(&record.value, Profile::Record)?;
     match value.get("v").and_then(serde_json::Value::as_u64) {
         Some(1) => {}
-        version => {
-            return Err(format!(
-                "its version is {version:?}, this build knows 1; use a newer build"
-            ));
-        }
+        version => return Err(StoredOutcomesError::Version(version)),
     }
-    let stored: Stored = serde_json::from_value(value).map_err(|e| e.to_string())?;
+    let stored: Stored = serde_json::from_value(value)?;
     Ok(stored.outcomes)
 }
 

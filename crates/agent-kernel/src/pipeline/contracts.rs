@@ -103,7 +103,7 @@ impl Kernel {
         };
         let known = self.baselines.read();
         let known = known.as_deref().map_err(|_| ());
-        contract::compare((policy, known), entry, effective, &older)
+        contract::compare(policy, known, entry, effective, &older)
     }
 }
 

@@ -107,7 +107,7 @@ impl Kernel {
         let tokens = self.tokens_of_a_frame(slot, mode);
         let room = BudgetReservation::take(slot, &caller.run.settings.budget, tokens, want)?;
         let mut share = TokenAllotment::default();
-        share.reserve((self, slot), mode, room.tokens())?;
+        share.reserve(self, slot, mode, room.tokens())?;
         Ok(share.floor().max(mode))
     }
 }

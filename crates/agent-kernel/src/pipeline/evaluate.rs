@@ -204,8 +204,7 @@ impl Kernel {
         };
         let mut evaluated = Evaluation::new(decide(None), None);
         if operation == Operation::Invoke {
-            evaluated =
-                self.apply_releases(policy, question, &target, (&query, &decide), evaluated);
+            evaluated = self.apply_releases(policy, question, &target, &query, &decide, evaluated);
         }
         if let Some(masks) = masks {
             evaluated.decision = masks.hidden_in(evaluated.decision);
@@ -223,7 +222,8 @@ impl Kernel {
         policy: &PolicySet,
         question: Question<'_>,
         target: &Target,
-        (query, decide): (&Query<'_>, Decide<'_>),
+        query: &Query<'_>,
+        decide: Decide<'_>,
         mut evaluated: Box<Evaluation>,
     ) -> Box<Evaluation> {
         if !evaluated.decision.allowed() && !is_releasable(&evaluated.decision) {
@@ -284,7 +284,7 @@ fn read_arguments(
 ) -> Result<Option<Arguments>, Box<Contribution>> {
     let Some(value) = value else { return Ok(None) };
     let problem = match Arguments::read(value) {
-        Err(problem) => problem,
+        Err(problem) => problem.to_string(),
         Ok(arguments) => match entry.arguments.violation(value, "the arguments") {
             None => return Ok(Some(arguments)),
             Some(problem) => problem,

@@ -17,7 +17,7 @@ use super::label;
 use super::refuse::span_id;
 use super::signal::CompletedCall;
 use super::token_allotment::TokenAllotment;
-use super::transition::Step;
+use super::transition::{RecordingError, Step};
 use crate::budget_reservation::{AttemptNeeds, BudgetReservation};
 use crate::cached_run::RunSlot;
 use crate::caller::Caller;
@@ -141,7 +141,7 @@ impl Kernel {
         let tokens = self.tokens_of_a_frame(&view.slot, mode);
         let budget = &view.caller.run.settings.budget;
         let room = BudgetReservation::take(&view.slot, budget, tokens, AttemptNeeds::default())?;
-        share.reserve((self, &view.slot), mode, room.tokens())?;
+        share.reserve(self, &view.slot, mode, room.tokens())?;
         Ok(room)
     }
 
@@ -186,9 +186,10 @@ impl Kernel {
             prompt_tokens: share.tokens(),
             ..RunDelta::default()
         };
-        let shown = (&decision, &frame, delta);
-        if let Err(problem) = self.record_view(caller, &call, shown, &slot).await {
+        let recorded = self.record_view(caller, &call, &decision, &frame, delta, &slot).await;
+        if let Err(problem) = recorded {
             let reason = ReasonCode::LedgerUnavailable;
+            let problem = problem.to_string();
             let said = Contribution::new(Check::System, Verdict::Deny, reason, problem);
             let request = CapabilityRequest::new(capability, "");
             return self.refused(caller, &request, call, decision.tightened(said));
@@ -213,9 +214,11 @@ impl Kernel {
         &self,
         caller: Caller<'_>,
         call: &CallId,
-        (decision, frame, delta): (&Decision, &Frame, RunDelta),
+        decision: &Decision,
+        frame: &Frame,
+        delta: RunDelta,
         slot: &RunSlot,
-    ) -> Result<(), String> {
+    ) -> Result<(), RecordingError> {
         let event = Payload::new()
             .caller(caller, &self.firewall)
             .with("capability", json!(frame.capability_id))
@@ -227,14 +230,12 @@ impl Kernel {
             .with("warnings", json!(frame.warnings))
             .run(&delta)
             .event(EventKind::HandleResolved, self.now(), &caller.run.run_id, Some(call))
-            .ok_or_else(|| "the view has no recordable form".to_owned())?;
+            .ok_or(RecordingError::Form("the view"))?;
         let mut batch = Batch::new(Durability::Os).with_event(event);
         let told = self.view_provenance(caller, call, slot, frame);
         batch.put.extend(told.puts.iter().cloned());
         batch.put.extend(slot.masks().put(&self.settings.tenant, &caller.run.run_id));
-        self.step(Step::new(caller, slot, delta, batch))
-            .await
-            .map_err(|error| error.to_string())?;
+        self.step(Step::new(caller, slot, delta, batch)).await?;
         told.take(slot);
         slot.masks().stored();
         Ok(())

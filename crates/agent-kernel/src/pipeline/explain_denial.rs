@@ -3,7 +3,9 @@
 use serde_json::json;
 use weaver_policy::explain::{DenialExplanation, FailedCondition, explain_denial};
 use weaver_policy::{PolicySet, Query};
-use weaver_types::{Check, Contribution, Decision, Discharge, ReasonCode};
+use weaver_types::{
+    CapabilityId, Check, Contribution, Decision, Discharge, PrincipalId, ReasonCode,
+};
 
 use super::evaluate::{Evaluation, Question};
 use super::hypothetical_call::HypotheticalCall;
@@ -37,8 +39,7 @@ impl Kernel {
             .collect();
         told.failed_conditions.extend(beside);
         let Question { caller, request, .. } = question;
-        let who = caller.principal.id.as_str();
-        finished(told, decision, (request.capability_id.as_str(), who))
+        finished(told, decision, &request.capability_id, &caller.principal.id)
     }
 
     /// What the policy alone says.
@@ -132,7 +133,8 @@ fn beside(said: &Contribution) -> FailedCondition {
 fn finished(
     mut told: DenialExplanation,
     decision: &Decision,
-    (capability, principal): (&str, &str),
+    capability: &CapabilityId,
+    principal: &PrincipalId,
 ) -> DenialExplanation {
     told.remediation.clear();
     for one in &told.failed_conditions {

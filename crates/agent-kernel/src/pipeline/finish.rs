@@ -1,7 +1,5 @@
 //! Finishing: store, firewall, label, charge, record the outcome.
 
-use std::time::Duration;
-
 use weaver_firewall::handle::{HandleGrant, StoredHandle};
 use weaver_firewall::{FrameBudget, FrameSpec, HandleError};
 use weaver_types::ledger::{Durability, Put};
@@ -11,14 +9,15 @@ use weaver_types::{
 };
 
 use super::attempt::AttemptResult;
-use super::invoke::AuthorizedInvocation;
+use super::authorized_invocation::AuthorizedInvocation;
 use super::label;
 use super::progress::ProgressOutlet;
 use super::provenance_updates::ProvenanceUpdate;
 use super::refuse::span_id;
 use super::token_allotment::TokenAllotment;
-use super::transition::Step;
+use super::transition::{RecordingError, Step};
 use super::unfinished::OpenCallGuard;
+use crate::budget_reservation::micros;
 use crate::driver::DriverError;
 use crate::invocation::{Explanation, Invocation};
 use crate::kernel::Kernel;
@@ -92,7 +91,7 @@ impl Kernel {
         }
         ended.result.retries = retries;
         ended.stopped = stopped;
-        self.conclude(ready, watch, (ended, now), share).await
+        self.conclude(ready, watch, ended, now, share).await
     }
 
     /// Records how a call ended and when, charges what was shown, and answers.
@@ -100,13 +99,14 @@ impl Kernel {
         &self,
         ready: Box<AuthorizedInvocation<'_>>,
         mut watch: Box<OpenCallGuard<'_>>,
-        (mut ended, at): (Box<CallEnd>, Timestamp),
+        mut ended: Box<CallEnd>,
+        at: Timestamp,
         share: TokenAllotment,
     ) -> Box<Invocation> {
         ended.result.trace_id = ready.caller.run.trace_id.clone();
         ended.result.span_id = span_id(&ready.call);
         ended.result.latency_us = micros(watch.spent);
-        let recorded = self.record_end(&ready, &watch, (&mut ended, at)).await;
+        let recorded = self.record_end(&ready, &watch, &mut ended, at).await;
         watch.tell(ended.shown.as_ref());
         match recorded {
             Ok(()) => {
@@ -150,7 +150,9 @@ impl Kernel {
         let spec = self.frame_spec(ready, mode, now);
         let fields = capability.spec().records.as_ref();
         let records = fields.map(|fields| provenance::records(&raw, fields)).unwrap_or_default();
-        let stored = self.keep(ready, &spec, &mut raw, share.is_bounded());
+        // A raw result is shown whole and needs no handle, unless its session may have no room for it.
+        let needs_handle = spec.mode != ResponseMode::Raw || share.is_bounded();
+        let stored = if needs_handle { self.keep(ready, &spec, &mut raw) } else { None };
         let handle = stored.as_ref().map(|stored| &stored.handle);
         let label = label::known(spec.label, raw.label.as_ref());
         let spec = FrameSpec { handle, label, ..spec };
@@ -202,18 +204,13 @@ impl Kernel {
         FrameBudget { max_tokens: ruled.unwrap_or(own.max_tokens), ..own }
     }
 
-    /// Stores a result behind a handle; a finding says when it could not be. A raw result is shown
-    /// whole and needs none, unless its session may have no room for it.
+    /// Stores a result behind a handle; a finding says when it could not be.
     pub(crate) fn keep(
         &self,
         ready: &AuthorizedInvocation<'_>,
         spec: &FrameSpec<'_>,
         raw: &mut RawResult,
-        bounded: bool,
     ) -> Option<StoredHandle> {
-        if spec.mode == ResponseMode::Raw && !bounded {
-            return None;
-        }
         let grant = HandleGrant {
             tenant: &self.settings.tenant,
             principal: &ready.caller.principal.id,
@@ -266,10 +263,11 @@ impl Kernel {
         &self,
         ready: &AuthorizedInvocation<'_>,
         watch: &OpenCallGuard<'_>,
-        ended: (&mut CallEnd, Timestamp),
-    ) -> Result<(), String> {
-        let (step, told) = self.prepare_end(ready, watch, ended)?;
-        self.step(step).await.map_err(|error| error.to_string())?;
+        ended: &mut CallEnd,
+        at: Timestamp,
+    ) -> Result<(), RecordingError> {
+        let (step, told) = self.prepare_end(ready, watch, ended, at)?;
+        self.step(step).await?;
         told.take(&watch.slot);
         watch.slot.masks().stored();
         Ok(())
@@ -279,8 +277,9 @@ impl Kernel {
         &self,
         ready: &'a AuthorizedInvocation<'_>,
         watch: &'a OpenCallGuard<'_>,
-        (ended, at): (&mut CallEnd, Timestamp),
-    ) -> Result<(Step<'a>, ProvenanceUpdate), String> {
+        ended: &mut CallEnd,
+        at: Timestamp,
+    ) -> Result<(Step<'a>, ProvenanceUpdate), RecordingError> {
         let result = &ended.result;
         let delta = RunDelta {
             latency_us: result.latency_us,
@@ -290,11 +289,12 @@ impl Kernel {
             ..RunDelta::default()
         };
         let capability = &ready.target.capability;
+        let success_key = if result.success { memory_key(ready) } else { None };
         let host = HostFields::of(ready.caller.run, &self.firewall);
         let outcome = Outcome {
             agent: ready.caller.principal.agent.as_ref(),
             capability: capability.id(),
-            decision_key: memory_key(ready, result.success).or(stopped_key(ended.stopped)),
+            decision_key: success_key.or(stopped_key(ended.stopped)),
             error: result.error_code,
             error_message: &result.error_message,
             frame: result.data.as_ref().map(|frame| FrameRecord::of(frame, self.random.as_ref())),
@@ -314,7 +314,7 @@ impl Kernel {
         };
         let run = &ready.caller.run.run_id;
         let event = event(&outcome, ended.kind, at, run, Some(&ready.call))
-            .ok_or_else(|| "the outcome has no recordable form".to_owned())?;
+            .ok_or(RecordingError::Form("the outcome"))?;
         let mut batch = self.closing(&ready.call, Durability::Os).with_event(event);
         if let Some((stored, _)) = ended.kept.as_deref_mut() {
             batch.blobs.extend(stored.blob.clone());
@@ -330,11 +330,11 @@ impl Kernel {
     }
 }
 
-/// The decision key of a call that wrote to memory or read from it: one of a capability that is
+/// The decision key of a call that wrote to memory or read from it and succeeded: one of a capability that is
 /// tagged as memory.
-fn memory_key(ready: &AuthorizedInvocation<'_>, success: bool) -> Option<DecisionKey> {
+fn memory_key(ready: &AuthorizedInvocation<'_>) -> Option<DecisionKey> {
     let spec = ready.target.capability.spec();
-    if !success || !spec.sensitivity.contains(&SensitivityTag::Memory) {
+    if !spec.sensitivity.contains(&SensitivityTag::Memory) {
         return None;
     }
     match spec.effects.impact {
@@ -362,7 +362,7 @@ pub(crate) fn answered(
     (result, failed.then_some(ReasonCode::ExecutionFailed))
 }
 
-fn unrecorded(ready: &AuthorizedInvocation<'_>, problem: &str) -> CallEnd {
+fn unrecorded(ready: &AuthorizedInvocation<'_>, problem: &RecordingError) -> CallEnd {
     let reason = ReasonCode::OutcomeUnknown;
     let message =
         format!("{reason}: the call was executed, but its end could not be recorded: {problem}");
@@ -385,10 +385,6 @@ fn error_code(error: &DriverError) -> ToolErrorCode {
         DriverError::RateLimited { .. } => ToolErrorCode::RateLimited,
         DriverError::Failed(_) => ToolErrorCode::Unexpected,
     }
-}
-
-pub(crate) fn micros(spent: Duration) -> u64 {
-    u64::try_from(spent.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// The decision key of a call that had no further attempt for want of budget.

@@ -54,7 +54,7 @@ impl Kernel {
             && !caller.run.dry_run
             && let Some(target) = &evaluated.target
         {
-            if let Some(token) = self.mint(question, mode, target, (&evaluated, &id)) {
+            if let Some(token) = self.mint(question, mode, target, &evaluated, &id) {
                 let Evaluation { decision, request, .. } = *evaluated;
                 return Grant { call: id, decision, token: Some(token), request };
             }
@@ -77,7 +77,8 @@ impl Kernel {
         question: Question<'_>,
         mode: ResponseMode,
         target: &Target,
-        (evaluated, call): (&Evaluation, &CallId),
+        evaluated: &Evaluation,
+        call: &CallId,
     ) -> Option<Token> {
         // What was looked at for the decision is not taken off the life of the token.
         let latest = self.moment().latest;

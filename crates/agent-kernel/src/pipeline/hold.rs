@@ -224,7 +224,8 @@ impl Kernel {
             .with(
                 "arguments",
                 arguments(
-                    (&request.arguments, open.asked.masks.as_ref().map(|held| &held.given)),
+                    &request.arguments,
+                    open.asked.masks.as_ref().map(|held| &held.given),
                     &exact,
                     &self.firewall,
                     self.random.as_ref(),

@@ -9,8 +9,8 @@ use weaver_types::{
     ResponseMode, Verdict,
 };
 
+use super::authorized_invocation::AuthorizedInvocation;
 use super::decision_record::DecisionRecord;
-use super::invoke::AuthorizedInvocation;
 use super::label;
 use super::provenance_updates::ProvenanceUpdate;
 use super::resume::HoldRelease;
@@ -105,8 +105,8 @@ impl Kernel {
             let detail = "the intent has no recordable form".to_owned();
             refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
         })?;
-        let written = self.argument_provenance(ready, slot).map_err(|detail| {
-            let detail = detail.to_owned();
+        let written = self.argument_provenance(ready, slot).map_err(|error| {
+            let detail = error.to_string();
             refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
         })?;
         batch.put.extend(written.puts.iter().cloned());
@@ -190,8 +190,8 @@ impl Kernel {
         let args = match &ready.target.arguments {
             Some(args) => {
                 let given = ready.masks.map(|masks| &masks.given);
-                let seen = (ready.arguments, given);
-                Some(arguments(seen, args, &self.firewall, self.random.as_ref())?)
+                let (value, random) = (ready.arguments, self.random.as_ref());
+                Some(arguments(value, given, args, &self.firewall, random)?)
             }
             None => None,
         };

@@ -3,18 +3,18 @@
 use serde_json::Value;
 use weaver_policy::{PolicySet, Query};
 use weaver_types::{
-    CallId, CapabilityId, CapabilityRequest, Check, Confidentiality, Constraints, Contribution,
-    Decision, Integrity, Label, Operation, ProgressSink, ReasonCode, ResponseMode, Timestamp,
-    TokenClaims, Verdict,
+    CallId, CapabilityId, CapabilityRequest, Check, Confidentiality, Contribution, Decision,
+    Integrity, Label, Operation, ProgressSink, ReasonCode, ResponseMode, TokenClaims, Verdict,
 };
 
 use super::attempt::attempt_needs;
+use super::authorized_invocation::AuthorizedInvocation;
 use super::evaluate::{Evaluation, Question, Target, denied};
 use super::grant::{early, limits, raw_needs_admin, unnamed};
 use super::label;
 use super::measure::Measure;
 use super::progress::ProgressOutlet;
-use super::resume::{HoldRelease, HoldState};
+use super::resume::HoldState;
 use super::token_allotment::TokenAllotment;
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::{RunSlot, lock};
@@ -24,42 +24,8 @@ use crate::invocation::Grant;
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
 use crate::masked_arguments;
-use crate::masked_arguments::ArgumentMasks;
 use crate::telemetry;
 use crate::token::Token;
-
-/// A call that has passed every check and waits for its commit. Boxed: it moves through every later
-/// stage.
-pub(crate) struct AuthorizedInvocation<'a> {
-    pub(crate) caller: Caller<'a>,
-    pub(crate) request: &'a CapabilityRequest,
-    pub(crate) call: CallId,
-    pub(crate) claims: &'a TokenClaims,
-    pub(crate) target: Target,
-    pub(crate) decision: Decision,
-    /// The limits of the token, of the request and of the decision.
-    pub(crate) limits: Constraints,
-    pub(crate) mode: ResponseMode,
-    pub(crate) arguments: &'a Value,
-    /// The masks that stood in them, where there were any.
-    pub(crate) masks: Option<&'a ArgumentMasks>,
-    /// The label of the stored result: the worst that the call can bring.
-    pub(crate) worst: Label,
-    /// What was repaired in them.
-    pub(crate) repaired: Option<&'a Value>,
-    /// What released it, to be used up with its intent.
-    pub(crate) released: Option<Box<HoldRelease>>,
-    /// What it may take of its session.
-    pub(crate) share: TokenAllotment,
-    /// When it was counted, right before its commit.
-    pub(crate) counted: Timestamp,
-    /// What it has set aside of its run's budget.
-    pub(crate) room: Option<BudgetReservation>,
-    /// Where its result is shown as it comes; `None` for a call that is answered in one.
-    pub(crate) outlet: Option<Outlet>,
-    /// Where its progress goes; `None` where nobody asked for it, or its driver does not tell.
-    pub(crate) progress: Option<ProgressOutlet>,
-}
 
 /// What is shown of a call before its end, and where.
 #[derive(Default)]
@@ -112,8 +78,7 @@ impl Kernel {
     ) -> Invocation {
         let mut measure = Measure::begin(self, telemetry::Operation::Invoke, caller, mode);
         // In a box: a future is moved with all the room that its longest way would take.
-        let work =
-            Box::pin(self.invoke_now((caller, &mut measure), token, arguments, mode, outlets));
+        let work = Box::pin(self.invoke_now(caller, &mut measure, token, arguments, mode, outlets));
         let done = work.await;
         measure.invoked(&done);
         *done
@@ -121,7 +86,8 @@ impl Kernel {
 
     async fn invoke_now(
         &self,
-        (caller, measure): (Caller<'_>, &mut Measure<'_>),
+        caller: Caller<'_>,
+        measure: &mut Measure<'_>,
         token: &Token,
         arguments: &Value,
         mode: ResponseMode,
@@ -263,7 +229,7 @@ impl Kernel {
         let mode = ready.effective_mode();
         let tokens = self.tokens_of_a_frame(slot, mode);
         let room = BudgetReservation::take(slot, budget, tokens, attempt_needs(ready))?;
-        ready.share.reserve((self, slot), mode, room.tokens())?;
+        ready.share.reserve(self, slot, mode, room.tokens())?;
         ready.room = Some(room);
         Ok(())
     }
@@ -381,12 +347,4 @@ fn raw_needs_token(decision: Decision, claims: &TokenClaims, mode: ResponseMode)
     let detail = "raw results must be asked for at the grant";
     let reason = ReasonCode::TokenScope;
     decision.tightened(Contribution::new(Check::System, Verdict::Deny, reason, detail))
-}
-
-impl AuthorizedInvocation<'_> {
-    /// How much may be shown: the mode asked for, or the stricter one of a constraint.
-    pub(crate) fn effective_mode(&self) -> ResponseMode {
-        let asked = self.limits.mode.map_or(self.mode, |mode| mode.max(self.mode));
-        asked.max(self.share.floor())
-    }
 }

@@ -19,6 +19,17 @@ use crate::run_state::RunDelta;
 /// How many capabilities of a shortlist are recorded.
 const MAX_SHORTLIST: usize = 64;
 
+/// What came of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunSummary {
+    /// How many steps it had.
+    pub(crate) steps: usize,
+    /// How many of them failed.
+    pub(crate) failed: usize,
+    /// Whether its critique passed it.
+    pub(crate) passed: bool,
+}
+
 impl Kernel {
     /// Refuses a call that never became one: malformed arguments, a tool whose server is gone.
     /// The refusal is recorded and charged like any other. A contribution that says allow counts
@@ -72,11 +83,11 @@ impl Kernel {
         }
     }
 
-    /// Records that a run came to its end, with how many steps it had and how many of them failed.
+    /// Records that a run came to its end.
     pub(crate) async fn finish_run(
         &self,
         caller: Caller<'_>,
-        (steps, failed, passed): (usize, usize, bool),
+        RunSummary { steps, failed, passed }: RunSummary,
     ) -> Result<(), StepError> {
         let run = &caller.run.run_id;
         let unread = |error: KernelError| LedgerError::Failed(error.to_string());

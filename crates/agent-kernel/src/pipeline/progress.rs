@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use weaver_firewall::Firewall;
 use weaver_types::{Progress, ProgressSink, ResponseMode};
 
-use super::invoke::AuthorizedInvocation;
+use super::authorized_invocation::AuthorizedInvocation;
 use crate::kernel::Kernel;
 use crate::progress::{ProgressRate, ProgressSlot, Taken, keep_end};
 
@@ -37,9 +37,10 @@ impl ProgressOutlet {
         self.told.load(Ordering::Relaxed)
     }
 
-    fn pass_on(&self, taken: Taken, firewall: &Firewall, texts: bool) {
+    /// Reports progress; its message only where there is a firewall to redact it.
+    fn pass_on(&self, taken: Taken, firewall: Option<&Firewall>) {
         let Taken { report, skipped } = taken;
-        let message = report.message.filter(|_| texts).map(|said| {
+        let message = report.message.zip(firewall).map(|(said, firewall)| {
             let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
             keep_end(&mut before, &skipped, MAX_BEFORE);
             let shown = message(firewall, &before, &said);
@@ -79,8 +80,9 @@ impl Kernel {
         work: F,
     ) -> F::Output {
         let firewall = self.firewall_for(ready, None);
-        let texts = ready.effective_mode() <= ResponseMode::Table;
-        let show = |taken| outlet.pass_on(taken, &firewall, texts);
+        let shows_texts = ready.effective_mode() <= ResponseMode::Table;
+        let redactor = shows_texts.then_some(firewall.as_ref());
+        let show = |taken| outlet.pass_on(taken, redactor);
         ProgressRate::default().showing(work, &outlet.slot, show, self.timer.as_ref()).await
     }
 }

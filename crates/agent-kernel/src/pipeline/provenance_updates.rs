@@ -6,10 +6,10 @@ use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::{Batch, Durability, NewEvent, Put};
 use weaver_types::{CallId, EventKind, Frame, Integrity, RunId, hex};
 
+use super::authorized_invocation::AuthorizedInvocation;
 use super::finish::CallEnd;
-use super::invoke::AuthorizedInvocation;
 use super::origins::Origins;
-use super::transition::Step;
+use super::transition::{RecordingError, Step};
 use crate::cached_run::{RunSlot, lock};
 use crate::caller::Caller;
 use crate::kernel::Kernel;
@@ -123,7 +123,7 @@ impl Kernel {
         &self,
         ready: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
-    ) -> Result<ProvenanceUpdate, &'static str> {
+    ) -> Result<ProvenanceUpdate, RecordingError> {
         let spec = ready.target.capability.spec();
         let writes = spec.effects.writes();
         let trusted = spec.output_label.integrity == Integrity::Trusted;
@@ -145,7 +145,7 @@ impl Kernel {
         let run = &ready.caller.run.run_id;
         let name = format!("{}.args", ready.call);
         self.addition(run, slot, &name, |index| index.written(&tokens, &void))
-            .ok_or("what the call was told has no recordable form")
+            .ok_or(RecordingError::Form("what the call was told"))
     }
 
     /// What a trusted result names, as it is shown, and the ids that its source assigned. A result
@@ -156,7 +156,7 @@ impl Kernel {
         ready: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
         ended: &CallEnd,
-    ) -> Result<ProvenanceUpdate, &'static str> {
+    ) -> Result<ProvenanceUpdate, RecordingError> {
         let (run, call) = (&ready.caller.run.run_id, ready.call.as_str());
         let frame = ended.result.data.as_ref();
         let trusted = frame.filter(|frame| frame.label.integrity == Integrity::Trusted);
@@ -169,7 +169,7 @@ impl Kernel {
                 let part = |index: &Index| index.written(&[], &[call]);
                 return self
                     .addition(run, slot, call, part)
-                    .ok_or("that the result vouches for nothing has no recordable form");
+                    .ok_or(RecordingError::Form("that the result vouches for nothing"));
             }
             Some(frame) => tokens.extend(provenance::answered(frame, slot.masks().table())),
             None => {}
@@ -253,7 +253,7 @@ impl Kernel {
         part: &IndexEntries,
     ) -> Option<Vec<Put>> {
         let index = slot.provenance()?;
-        provenance::puts((&self.settings.tenant, run), name, &index, part)
+        provenance::puts(&self.settings.tenant, run, name, &index, part)
     }
 }
 

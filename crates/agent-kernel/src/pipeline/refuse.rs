@@ -8,7 +8,7 @@ use weaver_types::{
 
 use super::decision_record::DecisionRecord;
 use super::evaluate::Evaluation;
-use super::transition::Step;
+use super::transition::{RecordingError, Step};
 use crate::caller::Caller;
 use crate::invocation::{Explanation, Invocation};
 use crate::kernel::Kernel;
@@ -51,9 +51,9 @@ impl Kernel {
         request: &CapabilityRequest,
         call: &CallId,
         evaluated: Box<Evaluation>,
-    ) -> Result<(), String> {
+    ) -> Result<(), RecordingError> {
         let Evaluation { decision, target, slot, request: open, .. } = *evaluated;
-        let slot = slot.ok_or_else(|| "the run's state cannot be read".to_owned())?;
+        let slot = slot.ok_or(RecordingError::RunState)?;
         let delta = RunDelta { denials: 1, ..RunDelta::default() };
         let mut judged = DecisionRecord::new(caller, request, &decision, &delta, &self.firewall);
         judged.request = open;
@@ -62,10 +62,10 @@ impl Kernel {
         }
         let run = &caller.run.run_id;
         let event = event(&judged, EventKind::Refused, self.now(), run, Some(call))
-            .ok_or_else(|| "it has no recordable form".to_owned())?;
+            .ok_or(RecordingError::Form("it"))?;
         let batch = Batch::new(Durability::Os).with_event(event);
         let step = Step::new(caller, &slot, delta, batch);
-        self.step(step).await.map_err(|error| error.to_string())
+        Ok(self.step(step).await?)
     }
 
     /// The invocation that a refused call ends in.

@@ -100,8 +100,7 @@ impl Kernel {
             agent: held.caller.principal.agent.clone(),
             capability: held.target.capability.id().clone(),
         };
-        let exact = (arguments.digest, arguments.bytes.as_slice());
-        let mut resumed = match self.holds.find(&place, exact, held.query.now) {
+        let mut resumed = match self.holds.find(&place, arguments, held.query.now) {
             None => {
                 let reason = ReasonCode::InternalError;
                 let detail = "the held calls are unusable: a thread died while it held them";

@@ -1,10 +1,14 @@
 //! Between two attempts: the pause, and whether everything still is as it was decided.
+//!
+//! Truncated exponential backoff with half of the pause by chance, *equal jitter* in Brooker,
+//! *Exponential Backoff and Jitter*, 2015: retries of callers that failed together spread out, and each
+//! still waits long enough for a server to recover.
 
 use std::time::Duration;
 
 use weaver_types::ReasonCode;
 
-use super::invoke::AuthorizedInvocation;
+use super::authorized_invocation::AuthorizedInvocation;
 use crate::kernel::Kernel;
 
 /// The pause before the first retry; each further one is twice as long.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weaver_firewall::{Firewall, ValueSource};
 use weaver_types::Label;
 
-use super::invoke::AuthorizedInvocation;
+use super::authorized_invocation::AuthorizedInvocation;
 use crate::kernel::Kernel;
 
 impl Kernel {

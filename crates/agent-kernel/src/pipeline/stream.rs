@@ -8,8 +8,8 @@ use weaver_firewall::{FrameStream, StreamEnd, StreamItem};
 use weaver_types::{EventKind, ResponseMode, Timestamp};
 
 use super::attempt::attempt_needs;
+use super::authorized_invocation::AuthorizedInvocation;
 use super::finish::{CallEnd, answered};
-use super::invoke::AuthorizedInvocation;
 use super::token_allotment::TokenAllotment;
 use super::unfinished::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
@@ -70,11 +70,11 @@ impl Kernel {
         let spec = self.frame_spec(&ready, mode, self.now());
         let firewall = self.firewall_for(&ready, None);
         let mut stream = FrameStream::new(&firewall, spec, share.take());
-        let over = self.pump(&ready, &mut watch, (source, limit), &mut stream, outlet).await;
+        let over = self.pump(&ready, &mut watch, source, limit, &mut stream, outlet).await;
         let now = self.now();
-        let ended = Box::new(self.stream_ended(&ready, (mode, now), stream, over, &mut share));
+        let ended = Box::new(self.stream_ended(&ready, mode, now, stream, over, &mut share));
         let end = ended.result.data.clone();
-        let done = self.conclude(ready, watch, (ended, now), share).await;
+        let done = self.conclude(ready, watch, ended, now, share).await;
         // The outcome stands in the log; now the last frame may be seen.
         if let Some(frame) = end.filter(|_| done.result.as_ref().is_some_and(|r| r.data.is_some()))
         {
@@ -88,7 +88,8 @@ impl Kernel {
         &self,
         ready: &AuthorizedInvocation<'_>,
         watch: &mut OpenCallGuard<'_>,
-        (mut source, limit): (Box<dyn ChunkSource + '_>, Duration),
+        mut source: Box<dyn ChunkSource + '_>,
+        limit: Duration,
         stream: &mut FrameStream<'_>,
         outlet: &Outlet,
     ) -> StreamResult {
@@ -96,7 +97,7 @@ impl Kernel {
         watch.harmless = !spec.effects.writes() || spec.idempotent;
         watch.open.tokens = 0;
         let price = attempt_needs(ready).price;
-        let over = self.read(ready, watch, (source.as_mut(), limit), stream, outlet).await;
+        let over = self.read(ready, watch, source.as_mut(), limit, stream, outlet).await;
         let unknown = over.error.as_ref().is_some_and(DriverError::is_ambiguous);
         watch.paid = match over.summary.cost {
             Some(cost) => cost,
@@ -112,7 +113,8 @@ impl Kernel {
         &self,
         ready: &AuthorizedInvocation<'_>,
         watch: &mut OpenCallGuard<'_>,
-        (source, limit): (&mut dyn ChunkSource, Duration),
+        source: &mut dyn ChunkSource,
+        limit: Duration,
         stream: &mut FrameStream<'_>,
         outlet: &Outlet,
     ) -> StreamResult {
@@ -120,11 +122,13 @@ impl Kernel {
         let begun = self.clock.monotonic();
         loop {
             let time = limit.saturating_sub(self.clock.monotonic().saturating_sub(begun));
-            let room = watch.room.as_mut().map_or(Ok(()), |room| {
-                room.again((watch.spent, watch.paid), AttemptNeeds { time, price })
-            });
-            if let Err(cap) = room {
-                let error = DriverError::Failed(format!("the run's cap `{cap}` is used up"));
+            let spent = watch.spent_amounts();
+            let room = watch
+                .room
+                .as_mut()
+                .map_or(Ok(()), |room| room.again(spent, AttemptNeeds { time, price }));
+            if let Err(reached) = room {
+                let error = DriverError::Failed(reached.to_string());
                 return StreamResult::broken(StreamEnd::Cancelled, error);
             }
             let left = watch.time_left(time);
@@ -162,7 +166,8 @@ impl Kernel {
     fn stream_ended(
         &self,
         ready: &AuthorizedInvocation<'_>,
-        (mode, now): (ResponseMode, Timestamp),
+        mode: ResponseMode,
+        now: Timestamp,
         mut stream: FrameStream<'_>,
         over: StreamResult,
         share: &mut TokenAllotment,
@@ -174,7 +179,7 @@ impl Kernel {
         whole.is_error |= summary.is_error;
         whole.findings.extend(summary.findings);
         whole.findings.extend(share.finding());
-        let stored = self.keep(ready, &self.frame_spec(ready, mode, now), &mut whole, true);
+        let stored = self.keep(ready, &self.frame_spec(ready, mode, now), &mut whole);
         let handle = stored.as_ref().map(|stored| &stored.handle);
         let (frame, reserved) = stream.end(how, &whole, handle);
         share.put(reserved);

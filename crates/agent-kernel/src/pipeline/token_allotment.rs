@@ -53,7 +53,8 @@ impl TokenAllotment {
     /// so many aside. Where no session counts, a counter of four characters a token does.
     pub(crate) fn reserve(
         &mut self,
-        (kernel, slot): (&Kernel, &RunSlot),
+        kernel: &Kernel,
+        slot: &RunSlot,
         asked: ResponseMode,
         cap: Option<u64>,
     ) -> Result<(), Box<Contribution>> {

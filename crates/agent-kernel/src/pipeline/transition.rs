@@ -38,6 +38,17 @@ pub(crate) enum StepError {
     Budget(&'static str),
 }
 
+/// Why something that happened is not in the log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RecordingError {
+    #[error("the run's state cannot be read")]
+    RunState,
+    #[error("{0} has no recordable form")]
+    Form(&'static str),
+    #[error(transparent)]
+    Step(#[from] StepError),
+}
+
 impl<'a> Step<'a> {
     pub(crate) fn new(
         caller: Caller<'a>,

@@ -5,18 +5,17 @@ use std::time::Duration;
 
 use serde_json::json;
 use weaver_types::ledger::{Batch, Durability, Expect, Namespace, RecordKey};
-use weaver_types::{CallId, Effects, EventKind, Label, Millicents, Operation, ReasonCode};
+use weaver_types::{CallId, Effects, Label, Millicents, Operation};
 
-use super::finish::micros;
 use super::signal::CompletedCall;
 use super::transition::Step;
-use crate::budget_reservation::BudgetReservation;
+use crate::budget_reservation::{BudgetReservation, SpentAmounts, micros};
 use crate::cached_run::RunSlot;
 use crate::kernel::Kernel;
 use crate::open_call::OpenCall;
 use crate::record::Payload;
 use crate::run_state::RunDelta;
-use crate::unrecorded_ends::UnrecordedEnd;
+use crate::unrecorded_ends::{EarlyEnd, UnrecordedEnd};
 
 impl Kernel {
     /// The batch that closes an open call: it applies only while the call is open, so that each
@@ -32,14 +31,14 @@ impl Kernel {
 
     /// What closes a call whose end nobody saw. `None` when it has no recordable form.
     pub(crate) fn unknown_end(&self, call: &CallId, open: &OpenCall) -> Option<(RunDelta, Batch)> {
-        self.early_end(call, open, (EventKind::OutcomeUnknown, ReasonCode::OutcomeUnknown))
+        self.early_end(call, open, EarlyEnd::UNKNOWN)
     }
 
     pub(super) fn early_end(
         &self,
         call: &CallId,
         open: &OpenCall,
-        (kind, reason): (EventKind, ReasonCode),
+        EarlyEnd { kind, reason }: EarlyEnd,
     ) -> Option<(RunDelta, Batch)> {
         let delta = RunDelta {
             label: Some(open.worst.clone()),
@@ -89,6 +88,11 @@ impl OpenCallGuard<'_> {
         self.room.as_ref().map_or(limit, |room| room.time(self.spent).min(limit))
     }
 
+    /// What the attempts took so far.
+    pub(crate) fn spent_amounts(&self) -> SpentAmounts {
+        SpentAmounts { time: self.spent, cost: self.paid }
+    }
+
     /// Execution begins.
     pub(crate) fn begin(&mut self) {
         self.begun = Some(self.kernel.clock.monotonic());
@@ -128,11 +132,7 @@ impl Drop for OpenCallGuard<'_> {
         self.tell(Some(&worst));
         self.end(None);
         self.open.latency_us = micros(self.spent);
-        let end = if self.harmless {
-            (EventKind::Outcome, ReasonCode::Cancelled)
-        } else {
-            (EventKind::OutcomeUnknown, ReasonCode::OutcomeUnknown)
-        };
+        let end = if self.harmless { EarlyEnd::CANCELLED } else { EarlyEnd::UNKNOWN };
         if let Some((delta, batch)) = self.kernel.early_end(&self.call, &self.open, end) {
             let (run, slot) = (&self.open.run, &self.slot);
             let mut step = Step::of_nobody(run, slot, delta, batch);

@@ -6,8 +6,8 @@ use weaver_types::{
     ToolResult,
 };
 
+use super::authorized_invocation::AuthorizedInvocation;
 use super::finish::CallEnd;
-use super::invoke::AuthorizedInvocation;
 use super::label;
 use crate::kernel::Kernel;
 use crate::record::error_text;

@@ -63,7 +63,7 @@ impl Kernel {
             let detail = "the token is malformed or not made by this kernel";
             return Err((ReasonCode::TokenInvalid, detail));
         };
-        self.check(policy, caller, (claims, genuine.read.as_ref()), at)?;
+        self.check(policy, caller, claims, genuine.read.as_ref(), at)?;
         match &genuine.pending {
             Some(pending) => Ok(Verified {
                 pending: Arc::clone(pending),
@@ -80,7 +80,8 @@ impl Kernel {
         &self,
         policy: &PolicySet,
         caller: Caller<'_>,
-        (claims, narrowed): (&TokenClaims, Option<&Narrowed>),
+        claims: &TokenClaims,
+        narrowed: Option<&Narrowed>,
         Moment { now, latest }: Moment,
     ) -> Result<(), Refusal> {
         let refused = |reason, detail| Err((reason, detail));

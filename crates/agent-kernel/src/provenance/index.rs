@@ -1,4 +1,9 @@
 //! The index: keyed hashes by who named the values.
+//!
+//! A value is kept as 64 bits of an HMAC (RFC 2104) under a key of its run. Who reads the ledger cannot
+//! test a guess at a value without the key, and who chooses values cannot make two of them collide. A
+//! chance collision vouches for a value that nobody named: with at most 32,768 entries it takes some
+//! 2^49 tries, each of which is a call that is recorded.
 
 use std::collections::HashSet;
 

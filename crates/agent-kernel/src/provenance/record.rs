@@ -35,7 +35,8 @@ struct Stored {
 
 /// The records that a part needs: its own, and the key where that is not stored yet.
 pub(crate) fn puts(
-    (tenant, run): (&Tenant, &RunId),
+    tenant: &Tenant,
+    run: &RunId,
     name: &str,
     index: &Index,
     part: &IndexEntries,

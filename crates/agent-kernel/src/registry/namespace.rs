@@ -12,7 +12,9 @@ use crate::error::RegistryError;
 /// Capabilities with their drivers.
 pub(super) type Made = Vec<(Capability, Arc<dyn Driver>)>;
 /// What a loader makes: capabilities with their drivers, or why it could not.
-pub type Loaded = Result<Vec<(Capability, Arc<dyn Driver>)>, String>;
+pub type LoadResult = Result<Vec<(Capability, Arc<dyn Driver>)>, LoadError>;
+/// Why a loader made nothing.
+pub type LoadError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A namespace as [`Registry::namespaces`](crate::Registry::namespaces) tells of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +39,7 @@ impl NamespaceInfo {
 /// A declared namespace.
 pub(super) struct Namespace {
     prefix: String,
-    loader: Box<dyn Fn() -> Loaded + Send + Sync>,
+    loader: Box<dyn Fn() -> LoadResult + Send + Sync>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -51,7 +53,7 @@ enum State {
 }
 
 impl Namespace {
-    pub(super) fn new(prefix: &str, loader: Box<dyn Fn() -> Loaded + Send + Sync>) -> Self {
+    pub(super) fn new(prefix: &str, loader: Box<dyn Fn() -> LoadResult + Send + Sync>) -> Self {
         let (state, changed) = (Mutex::new(State::Idle), Condvar::new());
         Self { prefix: prefix.to_owned(), loader, state, changed }
     }
@@ -107,8 +109,11 @@ impl Namespace {
     /// What the loader makes. A panic is a failure of the loader and ends nothing else.
     fn made(&self) -> Result<Made, RegistryError> {
         catch_unwind(AssertUnwindSafe(|| (self.loader)()))
-            .unwrap_or_else(|_| Err("the loader panicked".to_owned()))
-            .map_err(|problem| RegistryError::Namespace { prefix: self.prefix.clone(), problem })
+            .unwrap_or_else(|_| Err("the loader panicked".into()))
+            .map_err(|error| RegistryError::Namespace {
+                prefix: self.prefix.clone(),
+                problem: error.to_string(),
+            })
     }
 }
 

@@ -14,6 +14,7 @@ use super::record::{RunRecord, StepArtifact};
 use crate::caller::{Call, Caller};
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
+use crate::pipeline::RunSummary;
 use crate::record::error_text;
 use crate::wait::contained;
 
@@ -24,6 +25,14 @@ pub const MAX_STEPS: usize = 256;
 const EXHAUSTED: &str = "budget exhausted";
 /// What a step says that came after one that failed.
 const UNREACHED: &str = "not reached";
+
+/// A plan with what came of it.
+struct Execution {
+    plan: Vec<PlannedStep>,
+    plan_error: Option<PlanError>,
+    steps: Vec<StepArtifact>,
+    critique: Critique,
+}
 
 /// Runs goals: a planner's plan, step by step through the kernel.
 ///
@@ -109,8 +118,8 @@ impl<'k> AgentRuntime<'k> {
             Err(error) => (Vec::new(), Some(error)),
         };
         let steps = self.steps(caller, goal, &plan).await;
-        let critique = self.critique(caller, goal, (&plan, plan_error.as_ref()), &steps).await;
-        self.finish(caller, goal, started_at, (plan, plan_error, steps, critique)).await
+        let critique = self.critique(caller, goal, &plan, plan_error.as_ref(), &steps).await;
+        self.finish(caller, goal, started_at, Execution { plan, plan_error, steps, critique }).await
     }
 
     async fn planned(&self, caller: Caller<'_>, goal: &str) -> Result<Vec<PlannedStep>, PlanError> {
@@ -149,7 +158,7 @@ impl<'k> AgentRuntime<'k> {
         for (index, step) in plan.iter().enumerate() {
             let artifact = match over {
                 Some(why) => StepArtifact::stopped(index, step, why),
-                None => self.step(caller, goal, (index, step), &done).await,
+                None => self.step(caller, goal, index, step, &done).await,
             };
             if over.is_none() && !artifact.ok && !step.optional && !caller.run.dry_run {
                 let exhausted = artifact.error.as_deref() == Some(EXHAUSTED);
@@ -164,7 +173,8 @@ impl<'k> AgentRuntime<'k> {
         &self,
         caller: Caller<'_>,
         goal: &str,
-        (index, step): (usize, &PlannedStep),
+        index: usize,
+        step: &PlannedStep,
         done: &[StepArtifact],
     ) -> StepArtifact {
         let purpose = if step.purpose.is_empty() { goal } else { &step.purpose };
@@ -185,7 +195,7 @@ impl<'k> AgentRuntime<'k> {
         };
         let call = Call { request: &request, arguments: Some(&arguments), mode: self.mode };
         if caller.run.dry_run {
-            return self.would(caller, call, (index, step));
+            return self.would(caller, call, index, step);
         }
         artifact(index, step, self.kernel.execute(caller, call).await)
     }
@@ -200,7 +210,8 @@ impl<'k> AgentRuntime<'k> {
         &self,
         caller: Caller<'_>,
         call: Call<'_>,
-        (index, step): (usize, &PlannedStep),
+        index: usize,
+        step: &PlannedStep,
     ) -> StepArtifact {
         let told = self.kernel.dry_run(caller, call);
         let (ok, decision) = (told.decision.allowed(), &told.decision);
@@ -213,7 +224,8 @@ impl<'k> AgentRuntime<'k> {
         &self,
         caller: Caller<'_>,
         goal: &str,
-        (plan, error): (&[PlannedStep], Option<&PlanError>),
+        plan: &[PlannedStep],
+        error: Option<&PlanError>,
         steps: &[StepArtifact],
     ) -> Critique {
         if let Some(error) = error {
@@ -235,15 +247,10 @@ impl<'k> AgentRuntime<'k> {
         caller: Caller<'_>,
         goal: &str,
         started_at: Timestamp,
-        (plan, plan_error, steps, critique): (
-            Vec<PlannedStep>,
-            Option<PlanError>,
-            Vec<StepArtifact>,
-            Critique,
-        ),
+        Execution { plan, plan_error, steps, critique }: Execution,
     ) -> RunRecord {
         let failed = steps.iter().filter(|step| !step.ok).count();
-        let told = (steps.len(), failed, critique.passed);
+        let told = RunSummary { steps: steps.len(), failed, passed: critique.passed };
         let recorded = !caller.run.dry_run && self.kernel.finish_run(caller, told).await.is_ok();
         RunRecord {
             run: caller.run.run_id.clone(),

@@ -1,4 +1,8 @@
 //! Caveats: what a holder of a token adds to it before handing it on.
+//!
+//! Macaroons (Birgisson et al., *Macaroons: Cookies with Contextual Caveats for Decentralized
+//! Authorization in the Cloud*, 2014): each caveat is added under an HMAC keyed with the seal before it,
+//! so that a holder can narrow a token offline and nobody can take a caveat away again.
 
 use serde_json::Value;
 use weaver_types::canonical::{self, Profile};

@@ -288,7 +288,7 @@ fn a_baseline_denies_what_is_new_changed_or_unreadable_and_lets_readers_run() {
     assert_eq!(call(&world, "fs.read"), (Verdict::Allow, ReasonCode::RuleAllow));
     assert!(matches!(
         baselines(ledger.as_ref()).state(&read("reads").build().unwrap()),
-        BaselineState::Unreadable(problem) if problem.contains("newer")
+        BaselineState::Unreadable(problem) if problem.to_string().contains("newer")
     ));
     // Approving it anew makes it whole, here and for whoever comes later.
     block_on(world.kernel.approve_contracts(&[id("net.fetch")], "local-operator")).unwrap();

@@ -71,7 +71,7 @@ fn a_loader_that_fails_registers_nothing_and_is_tried_again() {
     let counted = Arc::clone(&runs);
     registry
         .register_namespace("billing", move || match counted.fetch_add(1, Ordering::SeqCst) {
-            0 => Err("the catalogue is away".to_owned()),
+            0 => Err("the catalogue is away".into()),
             1 => panic!("not today"),
             2 => Ok(tools(&["billing.list", "elsewhere.list"])),
             3 => Ok(tools(&["billing.list", "billing.1ist"])),

@@ -160,11 +160,10 @@ fn a_server_cannot_put_a_twin_beside_or_in_the_place_of_a_tool() {
 }
 
 #[test]
-fn the_shared_registry_is_one_and_a_new_one_is_another() {
-    let shared = Registry::shared();
-    shared.register(tool("shared.only_here"), driver()).unwrap();
-    assert!(Registry::shared().contains(&id("shared.only_here")));
-    assert!(!Registry::new().contains(&id("shared.only_here")));
+fn one_registry_does_not_see_what_another_holds() {
+    let first = Registry::new();
+    first.register(tool("fs.only_here"), driver()).unwrap();
+    assert!(first.contains(&id("fs.only_here")) && !Registry::new().contains(&id("fs.only_here")));
 }
 
 /// What replaces a function in a test is another registration of the same capability, in a

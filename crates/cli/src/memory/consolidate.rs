@@ -1,6 +1,6 @@
 //! `weaver memory consolidate`.
 
-use contextweaver::memory::{Consolidated, Recurrence, consolidate};
+use contextweaver::memory::{Consolidation, Recurrence, consolidate};
 use serde_json::{Value, json};
 use weaver_text::escape;
 
@@ -17,7 +17,7 @@ pub(super) fn run(args: &Consolidate) -> Result<Exit, Failure> {
         output::json(&json!({ "ok": true, "facts": facts }))?;
         return Ok(Exit::Ok);
     }
-    let line = |one: &Consolidated| {
+    let line = |one: &Consolidation| {
         let (key, summary) = (escape::line(&one.key), escape::line(&one.summary));
         format!("{key}: {summary} ({} episodes, {} sessions)\n", one.episodes.len(), one.sessions)
     };
@@ -29,7 +29,7 @@ pub(super) fn run(args: &Consolidate) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn told(one: &Consolidated) -> Value {
+fn told(one: &Consolidation) -> Value {
     json!({
         "key": one.key,
         "summary": one.summary,

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 use weaver_agent_kernel::RunComparison;
 use weaver_gateway::bounded_file;
-use weaver_trace_store::verify::{Outside, Report, VerifyError, verify_against};
+use weaver_trace_store::verify::{Report, TrustAnchor, VerifyError, verify_against};
 use weaver_types::ledger::Head;
 
 use super::believed;
@@ -31,9 +31,9 @@ pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
         None => None,
     };
     let outside = match (&earlier, &signed, &trust) {
-        (_, Some((note, _)), Some(trust)) => Outside::Checkpoint(note, trust),
-        (Some(head), ..) => Outside::Head(head),
-        _ => Outside::Nothing,
+        (_, Some((note, _)), Some(trust)) => TrustAnchor::Checkpoint(note, trust),
+        (Some(head), ..) => TrustAnchor::Head(head),
+        _ => TrustAnchor::Nothing,
     };
     let reader = super::open(&args.store)?;
     let mut progress = Progress::new("verified");

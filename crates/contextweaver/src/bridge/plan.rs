@@ -77,7 +77,8 @@ impl<'a> ContextInjector<'a> {
         let required = required(spec, envelope, store)?;
         let mut needed = 0_usize;
         for pack in &required {
-            for item in self.items(pack, true) {
+            for item in self.items(pack) {
+                let item = CompiledContextItem { required: true, ..item };
                 // What could not be counted never fits.
                 let tokens = item
                     .tokens
@@ -91,7 +92,7 @@ impl<'a> ContextInjector<'a> {
         }
         let shown: BTreeSet<&str> = required.iter().map(|pack| pack.id.as_str()).collect();
         for id in spec.optional_packs.iter().filter(|id| !shown.contains(id.as_str())) {
-            self.prefer(&mut plan, (id, store.get(id)), envelope);
+            self.prefer(&mut plan, id, store.get(id), envelope);
         }
         Ok(plan)
     }
@@ -100,7 +101,8 @@ impl<'a> ContextInjector<'a> {
     fn prefer(
         &self,
         plan: &mut InjectionPlan,
-        (id, pack): (&str, Option<&Pack>),
+        id: &str,
+        pack: Option<&Pack>,
         envelope: &ContextEnvelope,
     ) {
         let Some(pack) = pack else {
@@ -109,7 +111,7 @@ impl<'a> ContextInjector<'a> {
         if pack.label.confidentiality > envelope.clearance {
             return plan.left_out.push((id.to_owned(), LeftOut::Sensitivity));
         }
-        for item in self.items(pack, false) {
+        for item in self.items(pack) {
             let room = plan.budget_tokens - plan.used_tokens;
             if item.tokens.is_some_and(|tokens| tokens <= room) {
                 plan.show(item);
@@ -119,7 +121,8 @@ impl<'a> ContextInjector<'a> {
         }
     }
 
-    fn items(&self, pack: &Pack, required: bool) -> Vec<CompiledContextItem> {
+    /// The entries of a pack, as optional ones.
+    fn items(&self, pack: &Pack) -> Vec<CompiledContextItem> {
         let item = |entry: &super::pack::PackEntry| CompiledContextItem {
             id: format!("pack:{}", entry_id(&pack.id, &entry.id)),
             pack: pack.id.clone(),
@@ -129,7 +132,7 @@ impl<'a> ContextInjector<'a> {
             tokens: self.0.count(&format!("{}\n", entry.text)).tokens(),
             label: pack.label.clone(),
             source: pack.source.clone(),
-            required,
+            required: false,
         };
         pack.entries.iter().map(item).collect()
     }

@@ -43,7 +43,11 @@ impl ItemForm {
         item.tags = self.tags.unwrap_or_default();
         item.examples = self.examples.unwrap_or_default().into_iter().map(example).collect();
         item.effects = match self.effects {
-            None | Some(Value::Null) => self.side_effects.and_then(side_effects),
+            // That there are side effects says that it writes, and not where. That there are none is
+            // what some write who say nothing, so it is not believed.
+            None | Some(Value::Null) => {
+                self.side_effects.filter(|has_some| *has_some).map(|_| Effects::WRITE_OPEN)
+            }
             Some(effects) => read_effects(&effects, &id)?,
         };
         item.cost_hint = thousandths(self.cost_hint.unwrap_or_default(), &id)?;
@@ -72,12 +76,6 @@ fn example(value: Value) -> String {
         Value::String(text) => text,
         other => other.to_string(),
     }
-}
-
-/// That there are side effects says that it writes, and not where. That there are none is what
-/// some write who say nothing, so it is not believed.
-fn side_effects(said: bool) -> Option<Effects> {
-    said.then_some(Effects::WRITE_OPEN)
 }
 
 fn read_effects(value: &Value, id: &str) -> Result<Option<Effects>, CatalogError> {

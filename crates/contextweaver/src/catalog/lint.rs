@@ -146,8 +146,8 @@ fn confusables(items: &[&SelectableItem], found: &mut Vec<Finding>) {
         let id = confusable::folded(item.source_id());
         let other = *ids.entry(id).or_insert(item);
         if other.id != item.id {
-            let with = ("its id", other.source_id());
-            found.push(confused(item, with, "rename one of the two; a kernel refuses the second"));
+            let next = "rename one of the two; a kernel refuses the second";
+            found.push(confused(item, "its id", other.source_id(), next));
             continue;
         }
         if item.name.trim().is_empty() {
@@ -164,13 +164,13 @@ fn confusables(items: &[&SelectableItem], found: &mut Vec<Finding>) {
                 next: "say in the name what sets the two apart",
             });
         } else if other.id != item.id {
-            let with = ("its name", other.source_id());
-            found.push(confused(item, with, "rename one of the two"));
+            let next = "rename one of the two";
+            found.push(confused(item, "its name", other.source_id(), next));
         }
     }
 }
 
-fn confused(item: &SelectableItem, (what, other): (&str, &str), next: &'static str) -> Finding {
+fn confused(item: &SelectableItem, what: &str, other: &str, next: &'static str) -> Finding {
     Finding {
         code: "catalog.confusable",
         severity: Severity::Error,

@@ -1,36 +1,37 @@
 //! What has become of every candidate, and in which numbers.
 
-use crate::compile::candidate::Fate;
 use crate::compile::dropped::DroppedItems;
+use crate::compile::item_outcome::ItemOutcome;
 use crate::compile::plan::Plan;
 use crate::compile::request::OverflowAction;
 use crate::compile::select::Choice;
+use crate::compile::selected_groups::SelectedGroups;
 use crate::compile::stats::{BuildStats, DropReason};
-use crate::compile::taken::Taken;
 use crate::compile::{ContextLog, ItemKind, Request};
 use crate::error::BuildError;
 
-/// The fates after the choice: what was not chosen had no room, or went with something that had
+/// The outcomes after the choice: what was not chosen had no room, or went with something that had
 /// none.
 #[derive(Clone, Copy)]
-pub(super) struct Fates<'a> {
+pub(super) struct ItemOutcomes<'a> {
     pub(super) log: &'a ContextLog,
     pub(super) plan: &'a Plan,
     pub(super) budget: usize,
-    pub(super) taken: &'a Taken,
+    pub(super) taken: &'a SelectedGroups,
     /// Groups that would fit by themselves and were lost with what they hang on, in order.
     pub(super) lost: &'a [u32],
 }
 
-impl Fates<'_> {
+impl ItemOutcomes<'_> {
     /// What has become of one item.
-    pub(super) fn of(&self, place: usize) -> Fate {
-        let fate = self.plan.fates.get(place).copied().unwrap_or(Fate::Absent);
-        let Some(group) = self.plan.groups.at(place).filter(|_| fate == Fate::Kept) else {
-            return fate;
+    pub(super) fn of(&self, place: usize) -> ItemOutcome {
+        let outcome = self.plan.outcomes.get(place).copied().unwrap_or(ItemOutcome::Absent);
+        let Some(group) = self.plan.groups.at(place).filter(|_| outcome == ItemOutcome::Kept)
+        else {
+            return outcome;
         };
         if self.taken.has(&self.plan.groups, group) {
-            return fate;
+            return outcome;
         }
         let tokens = self.log.analysis(place).map_or(0, |a| a.tokens as usize);
         let longest = self.plan.groups.get(group).map_or(0, |found| found.longest as usize);
@@ -39,7 +40,7 @@ impl Fates<'_> {
             true => tokens > self.budget,
             false => !u32::try_from(group).is_ok_and(|at| self.lost.binary_search(&at).is_ok()),
         };
-        Fate::Dropped(if is_budget { DropReason::Budget } else { DropReason::Group })
+        ItemOutcome::Dropped(if is_budget { DropReason::Budget } else { DropReason::Group })
     }
 }
 
@@ -59,7 +60,7 @@ pub(super) fn account(
         included_count: choice.rendered.sections.len(),
         redacted_count: choice.rendered.tally.redacted(),
         tokens_per_section: choice.rendered.tally.tokens().collect(),
-        compressed_count: choice.squeezed.len(),
+        compressed_count: choice.shortened_blocks.len(),
         prompt_tokens: choice.tokens,
         token_estimator: log.counter().name().to_owned(),
         exact_counts: choice.counts,

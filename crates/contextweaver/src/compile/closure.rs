@@ -1,19 +1,19 @@
 //! What the candidates hang on comes with them, and what a call brought with the call.
 
-use crate::compile::candidate::Fate;
+use crate::compile::item_outcome::ItemOutcome;
 use crate::compile::{ContextLog, ItemKind};
 
 /// Adds what the candidates hang on, however far up, and every result of a call that is among them:
 /// a call is shown with all its results or not at all. How many items that adds.
-pub(super) fn close(log: &ContextLog, fates: &mut [Fate]) -> usize {
+pub(super) fn close(log: &ContextLog, outcomes: &mut [ItemOutcome]) -> usize {
     let mut added = 0;
-    for place in 0..fates.len() {
-        if fates.get(place) == Some(&Fate::Kept) {
+    for place in 0..outcomes.len() {
+        if outcomes.get(place) == Some(&ItemOutcome::Kept) {
             let mut next = log.links().parent(place);
             while let Some(parent) = next {
-                match fates.get_mut(parent) {
+                match outcomes.get_mut(parent) {
                     // What is added behind this place is met again by the loop.
-                    Some(fate @ Fate::Absent) => *fate = Fate::Kept,
+                    Some(outcome @ ItemOutcome::Absent) => *outcome = ItemOutcome::Kept,
                     _ => break,
                 }
                 added += 1;
@@ -21,10 +21,10 @@ pub(super) fn close(log: &ContextLog, fates: &mut [Fate]) -> usize {
             }
         }
     }
-    for place in 0..fates.len() {
-        if fates.get(place) == Some(&Fate::Absent) && is_answer(log, fates, place) {
-            if let Some(fate) = fates.get_mut(place) {
-                *fate = Fate::Kept;
+    for place in 0..outcomes.len() {
+        if outcomes.get(place) == Some(&ItemOutcome::Absent) && is_answer(log, outcomes, place) {
+            if let Some(outcome) = outcomes.get_mut(place) {
+                *outcome = ItemOutcome::Kept;
             }
             added += 1;
         }
@@ -33,10 +33,11 @@ pub(super) fn close(log: &ContextLog, fates: &mut [Fate]) -> usize {
 }
 
 /// Whether it is the result of a call that is a candidate.
-pub(super) fn is_answer(log: &ContextLog, fates: &[Fate], place: usize) -> bool {
+pub(super) fn is_answer(log: &ContextLog, outcomes: &[ItemOutcome], place: usize) -> bool {
     let is = |place: usize, kind| log.analysis(place).is_some_and(|a| a.kind == kind);
     is(place, ItemKind::ToolResult)
         && log.links().parent(place).is_some_and(|call| {
-            is(call, ItemKind::ToolCall) && fates.get(call).is_some_and(|f| *f != Fate::Absent)
+            is(call, ItemKind::ToolCall)
+                && outcomes.get(call).is_some_and(|f| *f != ItemOutcome::Absent)
         })
 }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use serde_json::Value;
 use weaver_types::{Confidentiality, Label};
 
-use crate::compile::account::Fates;
+use crate::compile::account::ItemOutcomes;
 use crate::compile::explain::{self, Explanation};
-use crate::compile::kept::{self, Kept};
+use crate::compile::log::LogId;
 use crate::compile::phase::Priorities;
 use crate::compile::plan::Plan;
-use crate::compile::render::{Rendered, Section};
+use crate::compile::previous_build::{self, PreviousBuild};
+use crate::compile::render::Rendered;
+use crate::compile::section::Section;
 use crate::compile::stats::BuildStats;
 use crate::compile::{ContextLog, Request, SensitivityAction, account, select};
 use crate::error::BuildError;
@@ -35,7 +37,7 @@ pub struct ContextPack {
     pub label: Label,
     /// What was taken and what was left out, and why.
     pub stats: BuildStats,
-    /// The fate of every candidate, where that was asked for.
+    /// The outcome of every candidate, where that was asked for.
     pub explanations: Vec<Explanation>,
 }
 
@@ -51,7 +53,7 @@ pub struct Compiler {
 struct Session {
     key: Key,
     plan: Plan,
-    kept: Kept,
+    kept: PreviousBuild,
 }
 
 /// What a plan was made for.
@@ -63,30 +65,6 @@ struct Key {
     tags: Vec<String>,
     floor: Confidentiality,
 }
-
-/// One log; a copy of it is another one.
-#[derive(Debug, Default)]
-pub(super) struct LogId(Arc<()>);
-
-impl LogId {
-    pub(super) fn same(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl Clone for LogId {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl PartialEq for LogId {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for LogId {}
 
 impl Compiler {
     /// A compiler that remembers nothing yet.
@@ -135,7 +113,7 @@ impl Key {
 impl Session {
     fn new(log: &ContextLog, request: &Request<'_>) -> Self {
         let (key, plan) = (Key::of(log, request), Plan::new(log, request));
-        Self { key, plan, kept: Kept::default() }
+        Self { key, plan, kept: PreviousBuild::default() }
     }
 
     fn grown(self, log: &ContextLog, request: &Request<'_>) -> Option<Self> {
@@ -152,12 +130,12 @@ impl Session {
         let choice = select::select(log, plan, request, &mut kept.shown);
         let budget = request.phase.budget;
         let taken = &choice.taken;
-        let lost = kept::lost(plan, taken, budget.saturating_sub(choice.tokens));
-        let fates = Fates { log, plan, budget, taken, lost: &lost };
-        let dropped = kept.dropped(&fates);
+        let lost = previous_build::lost(plan, taken, budget.saturating_sub(choice.tokens));
+        let outcomes = ItemOutcomes { log, plan, budget, taken, lost: &lost };
+        let dropped = kept.dropped(&outcomes);
         let mut stats = account::account(log, plan, &choice, dropped, request);
         let explanations = match request.explain {
-            true => explain::explain(&fates, &choice, request),
+            true => explain::explain(&outcomes, &choice, request),
             false => Vec::new(),
         };
         account::overflow(&mut stats, request)?;

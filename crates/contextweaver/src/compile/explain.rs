@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use weaver_types::Confidentiality;
 
-use crate::compile::account::Fates;
-use crate::compile::candidate::Fate;
-use crate::compile::score::{self, Ageing, Wanted};
+use crate::compile::account::ItemOutcomes;
+use crate::compile::item_outcome::ItemOutcome;
+use crate::compile::score::{self, AgeDecay, QueryStems};
 use crate::compile::select::Choice;
 use crate::compile::stats::DropReason;
-use crate::compile::{ItemKind, Request, sensitivity};
+use crate::compile::{ItemKind, Request, redaction_hook, sensitivity};
 
 /// Why one candidate is in the context or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Explanation {
             "reason": self.dropped.map(DropReason::as_str),
             "group": &*self.group,
             "parent_id": self.parent_id.as_deref(),
-            "sensitivity": sensitivity::word(self.sensitivity),
+            "sensitivity": redaction_hook::level_word(self.sensitivity),
             "tokens": self.tokens,
             "score": self.score(),
             "recency": self.recency,
@@ -75,25 +75,25 @@ impl Explanation {
 
 /// Every candidate, in the order of the log.
 pub(super) fn explain(
-    fates: &Fates<'_>,
+    outcomes: &ItemOutcomes<'_>,
     choice: &Choice,
     request: &Request<'_>,
 ) -> Vec<Explanation> {
-    let Fates { log, plan, .. } = *fates;
-    let wanted = Wanted::of(log, request);
-    let levels = sensitivity::levels(log, &plan.fates);
+    let ItemOutcomes { log, plan, .. } = *outcomes;
+    let wanted = QueryStems::of(log, request);
+    let levels = sensitivity::levels(log, &plan.outcomes);
     let id = |place: usize| log.at(place).map(|item| item.shared_id());
     let newest = log.len().saturating_sub(1);
     let one = |place: usize| {
-        let dropped = match fates.of(place) {
-            Fate::Absent => return None,
-            Fate::Kept => None,
-            Fate::Dropped(reason) => Some(reason),
+        let dropped = match outcomes.of(place) {
+            ItemOutcome::Absent => return None,
+            ItemOutcome::Kept => None,
+            ItemOutcome::Dropped(reason) => Some(reason),
         };
         let analysis = log.analysis(place)?;
         let lasting = score::lasting(log, place, &wanted, request);
         let head = plan.groups.at(place).and_then(|group| plan.groups.get(group));
-        let is_compressed = choice.squeezed.contains_key(&place);
+        let is_compressed = choice.shortened_blocks.contains_key(&place);
         Some(Explanation {
             item_id: id(place)?,
             kind: analysis.kind,
@@ -102,7 +102,7 @@ pub(super) fn explain(
             parent_id: log.links().parent(place).and_then(id),
             sensitivity: levels.get(place).copied().flatten().unwrap_or(analysis.level),
             tokens: analysis.tokens as usize,
-            recency: Ageing::of(analysis.kind).points(newest - place),
+            recency: AgeDecay::of(analysis.kind).points(newest - place),
             matched: lasting.matched,
             kind_points: lasting.kind,
             cost: lasting.cost,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use weaver_types::{Frame, HandleId, Label, RawContent, RawResult};
 
 use crate::compile::item::Source;
-use crate::compile::{ContextItem, ItemKind, render};
+use crate::compile::{ContextItem, ItemKind, frame_text};
 use crate::error::ViewError;
 
 /// What makes frames of results. The host plugs it in; without one, nothing of a result is shown
@@ -83,7 +83,7 @@ pub fn admit(output: ToolOutput, firewall: Option<&dyn ResultFirewall>) -> Conte
     let print = Source::Output(print(&output.result));
     let frame = firewall.and_then(|firewall| firewall.frame(&output));
     let (text, label, handle) = match &frame {
-        Some(frame) => (render::frame_body(frame), frame.label.clone(), handle_of(frame)),
+        Some(frame) => (frame_text::frame_body(frame), frame.label.clone(), handle_of(frame)),
         None => (stub(&output.result), Label::undeclared_output(), None),
     };
     let label = label.join(&output.label);
@@ -109,7 +109,7 @@ pub fn look(
     let (text, label) = match firewall {
         Some(firewall) => {
             let frame = firewall.view(handle, view)?;
-            (render::frame_body(&frame), frame.label)
+            (frame_text::frame_body(&frame), frame.label)
         }
         None => (format!("not shown: view {}", view.as_str()), Label::undeclared_output()),
     };

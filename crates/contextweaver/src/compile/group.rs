@@ -1,6 +1,6 @@
 //! Items that are taken together: a call with its results, or one item.
 
-use crate::compile::candidate::Fate;
+use crate::compile::item_outcome::ItemOutcome;
 use crate::compile::stats::DropReason;
 use crate::compile::{ContextLog, ItemKind};
 
@@ -52,7 +52,7 @@ impl Group {
 
 /// What a member adds to its group.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Share {
+pub(super) struct MemberShare {
     pub(super) tokens: u32,
     pub(super) lasting: usize,
     pub(super) is_pinned: bool,
@@ -86,26 +86,26 @@ impl Groups {
     }
 
     /// The groups of all candidates. A group with a member that was left out is left out whole, and
-    /// so is what hangs on it; the fates say so.
+    /// so is what hangs on it; the outcomes say so.
     pub(super) fn of_all(
         log: &ContextLog,
-        fates: &mut [Fate],
-        share: impl Fn(usize) -> Share,
+        outcomes: &mut [ItemOutcome],
+        share: impl Fn(usize) -> MemberShare,
     ) -> Self {
         let mut groups = Self::default();
-        for (place, fate) in fates.iter().enumerate() {
-            match fate {
-                Fate::Absent => groups.skip(place),
+        for (place, outcome) in outcomes.iter().enumerate() {
+            match outcome {
+                ItemOutcome::Absent => groups.skip(place),
                 _ => groups.add(log, place, share(place)),
             }
         }
-        for (place, fate) in fates.iter().enumerate() {
-            if let (Fate::Dropped(_), Some(group)) = (fate, groups.at(place)) {
+        for (place, outcome) in outcomes.iter().enumerate() {
+            if let (ItemOutcome::Dropped(_), Some(group)) = (outcome, groups.at(place)) {
                 groups.leave_out(group);
             }
         }
         groups.hang_all(log);
-        groups.lose(fates);
+        groups.lose(outcomes);
         groups
     }
 
@@ -140,7 +140,7 @@ impl Groups {
     }
 
     /// The next place joins its group, or begins one.
-    pub(super) fn add(&mut self, log: &ContextLog, place: usize, share: Share) {
+    pub(super) fn add(&mut self, log: &ContextLog, place: usize, share: MemberShare) {
         let head = Self::head_of(log, place);
         let own = number(place);
         // A result may stand before its call.
@@ -289,11 +289,11 @@ impl Groups {
     }
 
     /// What is in a group that is left out goes with it.
-    fn lose(&self, fates: &mut [Fate]) {
-        for (place, fate) in fates.iter_mut().enumerate() {
+    fn lose(&self, outcomes: &mut [ItemOutcome]) {
+        for (place, outcome) in outcomes.iter_mut().enumerate() {
             let group = self.at(place).and_then(|group| self.all.get(group));
-            if *fate == Fate::Kept && group.is_some_and(|group| !group.is_live) {
-                *fate = Fate::Dropped(DropReason::Group);
+            if *outcome == ItemOutcome::Kept && group.is_some_and(|group| !group.is_live) {
+                *outcome = ItemOutcome::Dropped(DropReason::Group);
             }
         }
     }

@@ -8,7 +8,7 @@ use weaver_types::{
     ArtifactRef, CallId, CapabilityId, Confidentiality, Frame, HandleId, Integrity, Label,
 };
 
-use crate::compile::{ItemKind, render, same};
+use crate::compile::{ItemKind, frame_text, text_equivalence};
 
 /// One item of a context.
 ///
@@ -115,7 +115,8 @@ impl ContextItem {
     /// Of a frame in raw mode only the handle is shown.
     #[must_use]
     pub fn tool_result(frame: &Frame) -> Self {
-        let mut item = Self::result(&frame.call_id, render::frame_text(frame), frame.label.clone());
+        let mut item =
+            Self::result(&frame.call_id, frame_text::frame_text(frame), frame.label.clone());
         item.handle = frame.handle.as_ref().map(|handle| handle.handle_id.clone());
         if !frame.warnings.is_empty() || item.handle.is_some() {
             item.source = Source::Unknown;
@@ -308,7 +309,7 @@ impl ContextItem {
     pub(super) fn fingerprint(&self) -> Option<u64> {
         match self.source {
             _ if self.pinned || self.kind == ItemKind::UserTurn => None,
-            Source::Text => same::fingerprint(&self.text),
+            Source::Text => text_equivalence::fingerprint(&self.text),
             Source::Output(print) => Some(print),
             Source::Unknown => None,
         }

@@ -7,11 +7,10 @@ use weaver_text::token::TokenCounter;
 use weaver_types::{Confidentiality, Integrity};
 
 use crate::catalog::shown;
-use crate::compile::compiler::LogId;
 use crate::compile::links::Links;
 use crate::compile::meter::Meter;
 use crate::compile::vocabulary::{Stem, Vocabulary};
-use crate::compile::{ContextItem, ItemKind, render, same};
+use crate::compile::{ContextItem, ItemKind, block, text_equivalence};
 use crate::error::LogError;
 
 /// Most items in one log.
@@ -89,7 +88,7 @@ impl ContextLog {
         if !self.links.push(place, &id, parent) {
             return Err(LogError::Cycle { id: shown(&id) });
         }
-        let block = render::block(&item);
+        let block = block::block(&item);
         self.stems.extend(self.vocabulary.read(item.text()));
         if !item.tags().is_empty() {
             self.stems.extend(self.vocabulary.read(&item.tags().join(" ")));
@@ -170,7 +169,7 @@ impl ContextLog {
     pub(super) fn block(&self, place: usize) -> Option<Arc<str>> {
         match &self.newest {
             Some(newest) if place + 1 == self.items.len() => Some(Arc::clone(newest)),
-            _ => Some(render::block(self.at(place)?).into()),
+            _ => Some(block::block(self.at(place)?).into()),
         }
     }
 
@@ -221,7 +220,7 @@ impl ContextLog {
         let before = before.and_then(|place| Some((place, self.items.get(place)?)));
         if let Some((older, found)) = before
             && found.source() == item.source()
-            && same::is_same(found.text(), item.text())
+            && text_equivalence::is_same(found.text(), item.text())
         {
             self.links.say_same(older, place);
         }
@@ -234,3 +233,27 @@ type Levels = (Confidentiality, Integrity);
 fn levels(item: &ContextItem) -> Levels {
     (item.label().confidentiality, item.label().integrity)
 }
+
+/// One log; a copy of it is another one.
+#[derive(Debug, Default)]
+pub(super) struct LogId(Arc<()>);
+
+impl LogId {
+    pub(super) fn same(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl Clone for LogId {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for LogId {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for LogId {}

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::compile::native::{Native, Part};
 use crate::compile::plan::Plan;
-use crate::compile::render::Section;
+use crate::compile::section::Section;
 use crate::compile::{CallStyle, ContextLog, Format, ItemKind};
 
 /// Stands first where a provider wants the user to begin.
@@ -69,7 +69,8 @@ pub(super) fn of(
     log: &ContextLog,
     sections: &[Section],
     head: usize,
-    (format, style): (Format, CallStyle),
+    format: Format,
+    style: CallStyle,
 ) -> (Value, Vec<usize>) {
     let (head, rest) = sections.split_at_checked(head).unwrap_or((sections, &[]));
     let system: Vec<&str> = head.iter().map(headed).collect();
@@ -172,20 +173,26 @@ fn gemini(system: Option<String>, turns: &[Turn<'_>]) -> (Value, Vec<usize>) {
 pub(super) struct Costs<'a> {
     log: &'a ContextLog,
     plan: &'a Plan,
-    format: (Format, CallStyle),
+    format: Format,
+    style: CallStyle,
     known: BTreeMap<usize, Option<usize>>,
 }
 
 impl<'a> Costs<'a> {
-    pub(super) fn new(log: &'a ContextLog, plan: &'a Plan, format: (Format, CallStyle)) -> Self {
-        Self { log, plan, format, known: BTreeMap::new() }
+    pub(super) fn new(
+        log: &'a ContextLog,
+        plan: &'a Plan,
+        format: Format,
+        style: CallStyle,
+    ) -> Self {
+        Self { log, plan, format, style, known: BTreeMap::new() }
     }
 
     /// The tokens of a group: in a text those that were counted when its items came, in messages
     /// those of messages of its own. `None` where they cannot be counted.
     pub(super) fn of(&mut self, group: usize) -> Option<usize> {
         let found = self.plan.groups.get(group)?;
-        if self.format.0 == Format::Text {
+        if self.format == Format::Text {
             return usize::try_from(found.tokens).ok();
         }
         if let Some(known) = self.known.get(&group) {
@@ -202,7 +209,7 @@ impl<'a> Costs<'a> {
         let section = |place: &usize| Section::of(self.log, *place, self.plan.blocks.get(place));
         let sections: Vec<Section> = places.iter().filter_map(section).collect();
         let head = if kind.is_head() { sections.len() } else { 0 };
-        let (messages, _) = of(self.log, &sections, head, self.format);
+        let (messages, _) = of(self.log, &sections, head, self.format, self.style);
         self.log.counter().count(&messages.to_string()).tokens()
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use weaver_types::formats;
 
 use crate::compile::messages::headed;
-use crate::compile::render::{Form, Section};
+use crate::compile::section::{Form, Section};
 use crate::compile::{CallStyle, ContextLog, Format, ItemKind};
 
 /// The longest id of a call that every provider takes.

@@ -5,27 +5,29 @@ use std::collections::BTreeMap;
 
 use weaver_types::Confidentiality;
 
-use crate::compile::candidate::{self, Fate};
-use crate::compile::group::{Groups, Share};
+use crate::compile::candidate;
+use crate::compile::group::{Groups, MemberShare};
+use crate::compile::item_outcome::ItemOutcome;
 use crate::compile::rank::Ranks;
-use crate::compile::score::{self, Wanted};
-use crate::compile::sensitivity::{self, Block};
+use crate::compile::score::{self, QueryStems};
+use crate::compile::section::Block;
+use crate::compile::sensitivity;
 use crate::compile::stats::DropReason;
 use crate::compile::{ContextLog, ItemKind, Request, closure, dedupe};
 
 /// The stages up to the choice.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    pub(super) fates: Vec<Fate>,
+    pub(super) outcomes: Vec<ItemOutcome>,
     /// Blocks in place of those of redacted items.
     pub(super) blocks: BTreeMap<usize, Block>,
     pub(super) groups: Groups,
     pub(super) ranks: Ranks,
     pub(super) total: usize,
     pub(super) closures: usize,
-    /// Places of which the fate or the group has changed, when it was carried on the last time.
+    /// Places of which the outcome or the group has changed, when it was carried on the last time.
     pub(super) changed: Vec<usize>,
-    wanted: Wanted,
+    wanted: QueryStems,
     levels: Vec<Option<Confidentiality>>,
     /// Of which a later item that stays says the same.
     is_repeated: Vec<bool>,
@@ -35,25 +37,25 @@ pub(super) struct Plan {
 impl Plan {
     /// From the beginning.
     pub(super) fn new(log: &ContextLog, request: &Request<'_>) -> Self {
-        let mut fates = candidate::candidates(log, &request.phase);
-        let closures = closure::close(log, &mut fates);
-        let total = fates.iter().filter(|fate| **fate != Fate::Absent).count();
-        let levels = sensitivity::levels(log, &fates);
-        let blocks = sensitivity::apply(log, &mut fates, &levels, request);
-        for (place, fate) in fates.iter_mut().enumerate() {
-            if *fate == Fate::Kept && is_without_call(log, place) {
-                *fate = Fate::Dropped(DropReason::Group);
+        let mut outcomes = candidate::candidates(log, &request.phase);
+        let closures = closure::close(log, &mut outcomes);
+        let total = outcomes.iter().filter(|outcome| **outcome != ItemOutcome::Absent).count();
+        let levels = sensitivity::levels(log, &outcomes);
+        let blocks = sensitivity::apply(log, &mut outcomes, &levels, request);
+        for (place, outcome) in outcomes.iter_mut().enumerate() {
+            if *outcome == ItemOutcome::Kept && is_without_call(log, place) {
+                *outcome = ItemOutcome::Dropped(DropReason::Group);
             }
         }
-        let wanted = Wanted::of(log, request);
+        let wanted = QueryStems::of(log, request);
         let share = |place| share(log, place, &wanted, &blocks, request);
-        let mut groups = Groups::of_all(log, &mut fates, share);
-        let is_repeated = dedupe::repeated(log, &fates);
-        dedupe::dedupe(&mut fates, &mut groups, &is_repeated);
-        let ranks = Ranks::of(&groups, fates.len());
+        let mut groups = Groups::of_all(log, &mut outcomes, share);
+        let is_repeated = dedupe::repeated(log, &outcomes);
+        dedupe::dedupe(&mut outcomes, &mut groups, &is_repeated);
+        let ranks = Ranks::of(&groups, outcomes.len());
         let (late, changed) = (log.links().late(), Vec::new());
         Self {
-            fates,
+            outcomes,
             blocks,
             groups,
             ranks,
@@ -69,16 +71,16 @@ impl Plan {
 
     /// How many items it knows.
     pub(super) fn len(&self) -> usize {
-        self.fates.len()
+        self.outcomes.len()
     }
 
     /// The group of what the user said last, as far as it may be shown.
     pub(super) fn last_turn(&self, log: &ContextLog) -> Option<usize> {
         let is_turn = |place: &usize| {
-            let kept = self.fates.get(*place) == Some(&Fate::Kept);
+            let kept = self.outcomes.get(*place) == Some(&ItemOutcome::Kept);
             kept && log.analysis(*place).is_some_and(|a| a.kind == ItemKind::UserTurn)
         };
-        let group = self.groups.at((0..self.fates.len()).rev().find(is_turn)?)?;
+        let group = self.groups.at((0..self.outcomes.len()).rev().find(is_turn)?)?;
         self.groups.get(group).filter(|found| found.is_live).map(|_| group)
     }
 
@@ -90,14 +92,14 @@ impl Plan {
         }
         self.changed.clear();
         self.wanted.look(log);
-        for place in self.fates.len()..log.len() {
-            self.fates.push(Fate::Absent);
+        for place in self.outcomes.len()..log.len() {
+            self.outcomes.push(ItemOutcome::Absent);
             self.levels.push(None);
             self.is_repeated.push(false);
             self.groups.skip(place);
             if log.analysis(place).is_some_and(|a| request.phase.takes(a.kind)) {
                 self.add(log, place, request)?;
-            } else if closure::is_answer(log, &self.fates, place) {
+            } else if closure::is_answer(log, &self.outcomes, place) {
                 self.closures += 1;
                 self.add(log, place, request)?;
             }
@@ -109,7 +111,8 @@ impl Plan {
     fn add(&mut self, log: &ContextLog, place: usize, request: &Request<'_>) -> Option<()> {
         let mut chain = vec![place];
         let mut next = log.links().parent(place);
-        while let Some(at) = next.filter(|at| self.fates.get(*at) == Some(&Fate::Absent)) {
+        while let Some(at) = next.filter(|at| self.outcomes.get(*at) == Some(&ItemOutcome::Absent))
+        {
             if log.analysis(at).is_some_and(|a| a.kind == ItemKind::ToolCall) {
                 // Its other results, which came before, come with it.
                 return None;
@@ -125,7 +128,7 @@ impl Plan {
     fn admit(&mut self, log: &ContextLog, place: usize, request: &Request<'_>) -> Option<()> {
         let mut level = log.analysis(place)?.level;
         if let Some(parent) = log.links().parent(place) {
-            if self.fates.get(parent) == Some(&Fate::Dropped(DropReason::Dedup)) {
+            if self.outcomes.get(parent) == Some(&ItemOutcome::Dropped(DropReason::Dedup)) {
                 return None;
             }
             level = level.max(self.levels.get(parent).copied().flatten()?);
@@ -133,22 +136,24 @@ impl Plan {
         self.total += 1;
         self.changed.push(place);
         let (judged, block) = sensitivity::judge(log, place, level, request);
-        let fate = match judged {
-            Fate::Kept if is_without_call(log, place) => Fate::Dropped(DropReason::Group),
+        let outcome = match judged {
+            ItemOutcome::Kept if is_without_call(log, place) => {
+                ItemOutcome::Dropped(DropReason::Group)
+            }
             other => other,
         };
         self.blocks.extend(block.map(|block| (place, block)));
         if let Some(entry) = self.levels.get_mut(place) {
             *entry = Some(level);
         }
-        self.set(place, fate);
+        self.set(place, outcome);
         let group = self.join(log, place, request)?;
-        match (fate, self.groups.get(group)?.is_live) {
-            (Fate::Kept, true) => {
+        match (outcome, self.groups.get(group)?.is_live) {
+            (ItemOutcome::Kept, true) => {
                 self.ranks.push(group, self.groups.get(group)?);
                 self.stands_for_older(log, place);
             }
-            (Fate::Kept, false) => self.set(place, Fate::Dropped(DropReason::Group)),
+            (ItemOutcome::Kept, false) => self.set(place, ItemOutcome::Dropped(DropReason::Group)),
             (_, true) => self.lose(log, group)?,
             (_, false) => {}
         }
@@ -186,14 +191,15 @@ impl Plan {
         let members: Vec<usize> = self.groups.members(group).collect();
         // What hangs on them, and what they stood for, would change as well.
         let stood = |place: &usize| {
-            self.fates.get(*place) == Some(&Fate::Kept) && log.links().older(*place).is_some()
+            self.outcomes.get(*place) == Some(&ItemOutcome::Kept)
+                && log.links().older(*place).is_some()
         };
         if is_needed || members.iter().any(stood) {
             return None;
         }
         for place in members {
-            if self.fates.get(place) == Some(&Fate::Kept) {
-                self.set(place, Fate::Dropped(DropReason::Group));
+            if self.outcomes.get(place) == Some(&ItemOutcome::Kept) {
+                self.set(place, ItemOutcome::Dropped(DropReason::Group));
             }
         }
         self.groups.end(group);
@@ -219,7 +225,7 @@ impl Plan {
     fn end_repeated(&mut self, group: usize) {
         let before = self.changed.len();
         let changed = &mut self.changed;
-        dedupe::end(&mut self.fates, &mut self.groups, group, |place| changed.push(place));
+        dedupe::end(&mut self.outcomes, &mut self.groups, group, |place| changed.push(place));
         for place in self.changed.iter().skip(before) {
             let group = self.groups.at(*place).and_then(|group| self.groups.get(group));
             if let Some(gone) = group.filter(|group| group.newest as usize == *place) {
@@ -228,9 +234,9 @@ impl Plan {
         }
     }
 
-    fn set(&mut self, place: usize, fate: Fate) {
-        if let Some(entry) = self.fates.get_mut(place) {
-            *entry = fate;
+    fn set(&mut self, place: usize, outcome: ItemOutcome) {
+        if let Some(entry) = self.outcomes.get_mut(place) {
+            *entry = outcome;
         }
     }
 }
@@ -244,14 +250,14 @@ fn is_without_call(log: &ContextLog, place: usize) -> bool {
 fn share(
     log: &ContextLog,
     place: usize,
-    wanted: &Wanted,
+    wanted: &QueryStems,
     blocks: &BTreeMap<usize, Block>,
     request: &Request<'_>,
-) -> Share {
+) -> MemberShare {
     let analysis = log.analysis(place);
     let counted = analysis.map_or(0, |analysis| analysis.tokens);
     let block = if blocks.is_empty() { None } else { blocks.get(&place) };
-    Share {
+    MemberShare {
         tokens: block.map_or(counted, |block| block.tokens),
         lasting: score::lasting(log, place, wanted, request).sum(),
         is_pinned: analysis.is_some_and(|analysis| analysis.is_pinned),

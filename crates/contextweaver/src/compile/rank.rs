@@ -7,11 +7,11 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use crate::compile::group::{Group, Groups};
-use crate::compile::score::{self, Ageing};
+use crate::compile::score::{self, AgeDecay};
 
 const NONE: u32 = u32::MAX;
 /// Classes that there may be: pinned or not, by ageing, by lasting points.
-const SLOTS: usize = 2 * Ageing::COUNT * (score::MOST + 1);
+const SLOTS: usize = 2 * AgeDecay::COUNT * (score::MOST + 1);
 
 /// A group, by its newest member.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ struct Entry {
 #[derive(Debug, Clone)]
 struct Class {
     is_pinned: bool,
-    ageing: Ageing,
+    ageing: AgeDecay,
     lasting: u32,
     entries: Vec<Entry>,
     /// No entry has fewer tokens.
@@ -98,8 +98,8 @@ impl Ranks {
     }
 
     fn class_of(&mut self, found: &Group) -> Option<&mut Class> {
-        let (ageing, lasting) = (Ageing::of(found.kind), found.lasting.min(score::MOST as u32));
-        let row = usize::from(found.is_pinned) * Ageing::COUNT + ageing as usize;
+        let (ageing, lasting) = (AgeDecay::of(found.kind), found.lasting.min(score::MOST as u32));
+        let row = usize::from(found.is_pinned) * AgeDecay::COUNT + ageing as usize;
         let slot = self.slots.get_mut(row * (score::MOST + 1) + lasting as usize)?;
         if *slot == NONE {
             *slot = u32::try_from(self.classes.len()).ok()?;

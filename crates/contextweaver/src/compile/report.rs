@@ -90,7 +90,7 @@ impl ContextPack {
             }
             out.push_str("</table>");
         }
-        out.push_str("<h2>Shown</h2>");
+        out.push_str("<h2>ShownSections</h2>");
         for section in self.sections.iter() {
             let (id, text) = (escaped(&section.id), escaped(section.text.trim_end()));
             let _ = write!(out, "<h3>{id}</h3><pre>{text}</pre>");
@@ -107,9 +107,9 @@ table{border-collapse:collapse}th,td{border:1px solid #ccc;padding:.2em .6em;tex
 pre{background:#f5f5f5;padding:.6em;white-space:pre-wrap}.out{color:#888}</style></head><body>";
 
 fn explained(item: &Explanation) -> String {
-    let fate = item.dropped.map_or("included", |reason| reason.as_str());
+    let outcome = item.dropped.map_or("included", |reason| reason.as_str());
     format!(
-        "explain: {} {} {fate} tokens={} score={} recency={} match={} kind={} cost={}\n",
+        "explain: {} {} {outcome} tokens={} score={} recency={} match={} kind={} cost={}\n",
         weaver_text::escape::line(&item.item_id),
         item.kind.as_str(),
         item.tokens,
@@ -123,9 +123,9 @@ fn explained(item: &Explanation) -> String {
 
 fn row(item: &Explanation) -> String {
     let class = if item.dropped.is_some() { " class=\"out\"" } else { "" };
-    let fate = item.dropped.map_or("included", |reason| reason.as_str());
+    let outcome = item.dropped.map_or("included", |reason| reason.as_str());
     let mut out = format!(
-        "<tr{class}><td>{}</td><td>{}</td><td>{fate}</td>",
+        "<tr{class}><td>{}</td><td>{}</td><td>{outcome}</td>",
         escaped(&item.item_id),
         item.kind.as_str()
     );

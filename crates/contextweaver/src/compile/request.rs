@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weaver_text::token::TokenCounter;
 use weaver_types::Confidentiality;
 
-use crate::compile::sensitivity::{MaskRedactionHook, RedactionHook};
+use crate::compile::redaction_hook::{MaskRedactionHook, RedactionHook};
 use crate::compile::{ItemKind, PhaseSpec};
 
 /// What is done with items at or above the floor.
@@ -113,7 +113,7 @@ pub struct Request<'a> {
     pub format: Format,
     /// What calls are in it.
     pub calls: CallStyle,
-    /// Whether to explain the fate of each item.
+    /// Whether to explain the outcome of each item.
     pub explain: bool,
 }
 

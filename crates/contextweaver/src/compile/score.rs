@@ -25,13 +25,13 @@ pub(super) const MOST: usize = MATCH + KIND + COST;
 
 /// The parts of a score that do not depend on what comes later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Lasting {
+pub(super) struct LastingScore {
     pub(super) matched: usize,
     pub(super) kind: usize,
     pub(super) cost: usize,
 }
 
-impl Lasting {
+impl LastingScore {
     pub(super) fn sum(self) -> usize {
         self.matched + self.kind + self.cost
     }
@@ -39,7 +39,7 @@ impl Lasting {
 
 /// The words that are looked for.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Wanted {
+pub(super) struct QueryStems {
     /// By the number of the stem.
     is_wanted: Vec<bool>,
     /// Those that no item has had so far.
@@ -49,7 +49,7 @@ pub(super) struct Wanted {
     seen: usize,
 }
 
-impl Wanted {
+impl QueryStems {
     pub(super) fn of(log: &ContextLog, request: &Request<'_>) -> Self {
         let missing = match request.tags {
             [] => vocabulary::wanted(request.query),
@@ -93,12 +93,12 @@ impl Wanted {
 pub(super) fn lasting(
     log: &ContextLog,
     place: usize,
-    wanted: &Wanted,
+    wanted: &QueryStems,
     request: &Request<'_>,
-) -> Lasting {
-    let Some(analysis) = log.analysis(place) else { return Lasting::default() };
+) -> LastingScore {
+    let Some(analysis) = log.analysis(place) else { return LastingScore::default() };
     let priority = request.phase.priority(analysis.kind).unwrap_or(CLOSURE);
-    Lasting {
+    LastingScore {
         matched: wanted.points(log.stems_of(place)),
         kind: KIND * usize::from(priority) / 100,
         cost: COST * MIDDLE / (MIDDLE + analysis.tokens as usize),
@@ -107,7 +107,7 @@ pub(super) fn lasting(
 
 /// How items of a kind grow old.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ageing {
+pub(super) enum AgeDecay {
     /// Always as new as the question: the shortlist.
     Never,
     /// The same at any age: what stands before the conversation.
@@ -116,7 +116,7 @@ pub(super) enum Ageing {
     Usual,
 }
 
-impl Ageing {
+impl AgeDecay {
     /// How many there are.
     pub(super) const COUNT: usize = 3;
 

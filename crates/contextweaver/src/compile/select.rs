@@ -1,14 +1,20 @@
 //! Which groups go in: the best that fit, until nothing more would.
+//!
+//! Greedy packing in the order of points. Filling a budget with the most valuable items is the knapsack
+//! problem, which is NP-hard (Karp, *Reducibility among Combinatorial Problems*, 1972). The greedy order
+//! is what a reader can follow: an item is left out only if it does not fit beside better ones.
+//! Groups are counted by themselves while they are picked; the
+//! whole is counted once more, and the last ones are given back where it is too long.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compile::messages::Costs;
 use crate::compile::plan::Plan;
 use crate::compile::render::Rendered;
-use crate::compile::sensitivity::Block;
-use crate::compile::shown::{Shown, Wanted};
-use crate::compile::squeeze::Squeezer;
-use crate::compile::taken::Taken;
+use crate::compile::section::Block;
+use crate::compile::selected_groups::SelectedGroups;
+use crate::compile::shortening::Shortener;
+use crate::compile::shown_sections::{ShownSections, TargetSections};
 use crate::compile::{ContextLog, Format, Request};
 
 /// After so many counts of the whole, half of what was chosen goes at once, and nothing is tried
@@ -21,21 +27,21 @@ pub(super) struct Choice {
     /// Tokens of the whole.
     pub(super) tokens: usize,
     pub(super) counts: usize,
-    pub(super) taken: Taken,
+    pub(super) taken: SelectedGroups,
     /// Blocks of items that were made shorter.
-    pub(super) squeezed: BTreeMap<usize, Block>,
+    pub(super) shortened_blocks: BTreeMap<usize, Block>,
 }
 
 pub(super) fn select(
     log: &ContextLog,
     plan: &Plan,
     request: &Request<'_>,
-    shown: &mut Shown,
+    shown: &mut ShownSections,
 ) -> Choice {
     let budget = request.phase.budget;
-    let mut picker = Picker::new(log, plan, request, shown);
+    let mut picker = GroupPicker::new(log, plan, request, shown);
     if picker.may_take_all(budget) {
-        picker.taken = Taken::all();
+        picker.taken = SelectedGroups::all();
         let whole = picker.measured();
         if whole.tokens.is_some_and(|tokens| tokens <= budget) {
             return picker.chosen(whole);
@@ -73,46 +79,46 @@ pub(super) fn select(
 }
 
 /// A rendering with its tokens, if these can be counted.
-struct Measured {
+struct MeasuredRendering {
     rendered: Rendered,
     tokens: Option<usize>,
 }
 
 /// What has been taken so far.
-struct Picker<'a> {
+struct GroupPicker<'a> {
     log: &'a ContextLog,
     plan: &'a Plan,
     request: &'a Request<'a>,
-    shown: &'a mut Shown,
+    shown: &'a mut ShownSections,
     costs: Costs<'a>,
-    squeezer: Squeezer<'a>,
-    taken: Taken,
+    shortener: Shortener<'a>,
+    taken: SelectedGroups,
     /// Groups that fit by their own count and not in the whole.
     refused: BTreeSet<usize>,
     /// The dearest way to the top that is in, by the group at the top.
     deepest: Vec<u64>,
-    squeezed: BTreeMap<usize, Block>,
+    shortened_blocks: BTreeMap<usize, Block>,
     counts: usize,
 }
 
-impl<'a> Picker<'a> {
+impl<'a> GroupPicker<'a> {
     fn new(
         log: &'a ContextLog,
         plan: &'a Plan,
         request: &'a Request<'a>,
-        shown: &'a mut Shown,
+        shown: &'a mut ShownSections,
     ) -> Self {
         Self {
             log,
             plan,
             request,
             shown,
-            costs: Costs::new(log, plan, (request.format, request.calls)),
-            squeezer: Squeezer::new(log, request),
-            taken: Taken::default(),
+            costs: Costs::new(log, plan, request.format, request.calls),
+            shortener: Shortener::new(log, request),
+            taken: SelectedGroups::default(),
             refused: BTreeSet::new(),
             deepest: Vec::new(),
-            squeezed: BTreeMap::new(),
+            shortened_blocks: BTreeMap::new(),
             counts: 0,
         }
     }
@@ -126,14 +132,14 @@ impl<'a> Picker<'a> {
     /// Nothing is taken yet.
     fn begin_list(&mut self) {
         let groups = self.plan.groups.all().len();
-        self.taken = Taken::none_of(groups);
+        self.taken = SelectedGroups::none_of(groups);
         self.deepest = vec![0; groups];
     }
 
     /// What was taken, as it was measured.
-    fn chosen(self, Measured { rendered, tokens }: Measured) -> Choice {
-        let Self { taken, squeezed, counts, .. } = self;
-        Choice { rendered, tokens: tokens.unwrap_or(0), counts, taken, squeezed }
+    fn chosen(self, MeasuredRendering { rendered, tokens }: MeasuredRendering) -> Choice {
+        let Self { taken, shortened_blocks, counts, .. } = self;
+        Choice { rendered, tokens: tokens.unwrap_or(0), counts, taken, shortened_blocks }
     }
 
     /// Takes the best groups that fit into the room, each with what it hangs on; the room left. What
@@ -150,7 +156,7 @@ impl<'a> Picker<'a> {
         }
         // What is too long may be made shorter.
         let fits = |picker: &Self, tokens: u64, room: usize| {
-            tokens <= room as u64 || picker.squeezer.may_help(tokens)
+            tokens <= room as u64 || picker.shortener.may_help(tokens)
         };
         let mut walk = plan.ranks.walk(newest, |tokens| fits(self, tokens, room));
         while let Some(group) = walk.next(|tokens| fits(self, tokens, room)) {
@@ -172,7 +178,7 @@ impl<'a> Picker<'a> {
         // Of messages the text is no bound: what stands in one may be shorter than its block.
         let is_text = self.request.format == Format::Text;
         let least = if is_text { found.with_needs.saturating_sub(covered) } else { 0 };
-        if least > room as u64 && !self.squeezer.may_help(found.tokens) {
+        if least > room as u64 && !self.shortener.may_help(found.tokens) {
             return None;
         }
         let mut chain = Vec::new();
@@ -191,8 +197,8 @@ impl<'a> Picker<'a> {
         let own = match own {
             Some(own) => own,
             None => {
-                let (blocks, cost) = self.squeezer.squeeze(self.plan, group, left)?;
-                self.squeezed.extend(blocks);
+                let (blocks, cost) = self.shortener.squeeze(self.plan, group, left)?;
+                self.shortened_blocks.extend(blocks);
                 cost
             }
         };
@@ -226,7 +232,7 @@ impl<'a> Picker<'a> {
     fn give_last(&mut self) -> Option<usize> {
         let group = self.taken.pop()?;
         for place in self.plan.groups.members(group) {
-            self.squeezed.remove(&place);
+            self.shortened_blocks.remove(&place);
         }
         Some(self.costs.of(group).unwrap_or(0))
     }
@@ -241,15 +247,20 @@ impl<'a> Picker<'a> {
         }
     }
 
-    fn measured(&mut self) -> Measured {
+    fn measured(&mut self) -> MeasuredRendering {
         let (log, plan) = (self.log, self.plan);
-        self.shown.change(&Wanted { log, plan, taken: &self.taken, squeezed: &self.squeezed });
-        let rendered = Rendered::new(log, self.shown, (self.request.format, self.request.calls));
+        self.shown.change(&TargetSections {
+            log,
+            plan,
+            taken: &self.taken,
+            shortened_blocks: &self.shortened_blocks,
+        });
+        let rendered = Rendered::new(log, self.shown, self.request.format, self.request.calls);
         self.counts += 1;
         let tokens = match rendered.sent.is_empty() {
             true => Some(0),
             false => log.counter().count(&rendered.sent).tokens(),
         };
-        Measured { rendered, tokens }
+        MeasuredRendering { rendered, tokens }
     }
 }

@@ -1,4 +1,10 @@
 //! Beam search: walking the graph with a ranking as the guide.
+//!
+//! From each level the best `width` nodes are opened, as in HARPY (Lowerre, *The Harpy Speech
+//! Recognition System*, 1976). A node is as good as the best leaf below it, which is known before the
+//! walk: so unlike a beam in general, this one never loses the best item, and its width only says how
+//! many groups are looked into at once. What falls out of the beam is set aside and comes back where
+//! too little was found.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,71 +1,30 @@
 //! Entries as they may be shown, with their words. What was worked out of an entry is kept beside the
 //! tier as long as its record is the same, byte by byte, whoever else changes it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde_json::Value;
 use weaver_text::escape;
-use weaver_types::ledger::Record;
-use weaver_types::{Label, Timestamp};
+use weaver_types::Label;
 
+use super::candidate_cache::{Candidate, CandidateCache};
 use super::entry::{EntryKind, MemoryEntry, Tier, entry_id};
 use super::error::MemoryError;
 use super::fact::{Fact, newest};
-use super::shelf::Shelf;
 use super::stored::Stored;
+use super::tier_store::TierStore;
 use crate::stems::stems;
 
 /// The longest part of a value that one line shows, in characters.
 const MAX_SHOWN: usize = 400;
 /// The longest source that one line shows, in characters.
 const MAX_SOURCE_SHOWN: usize = 80;
-/// Most entries of one kind that are kept, and most bytes of their records together.
-const MAX_KEPT: usize = 16_384;
-const MAX_KEPT_BYTES: usize = 16 * 1024 * 1024;
-
-/// One entry that may be shown.
-#[derive(Debug, PartialEq)]
-pub(super) struct Candidate {
-    pub(super) id: String,
-    pub(super) line: String,
-    pub(super) stems: BTreeSet<String>,
-    pub(super) at: Timestamp,
-    pub(super) label: Label,
-    pub(super) entries: Vec<MemoryEntry>,
-}
-
-/// What was worked out of the records of a kind, by their ids.
-#[derive(Default)]
-pub(super) struct Kept {
-    by_id: BTreeMap<String, (Vec<u8>, Arc<Candidate>)>,
-    bytes: usize,
-}
-
-/// What is kept of each kind of entry.
-pub(super) type Known = Mutex<BTreeMap<EntryKind, Kept>>;
-
-impl Kept {
-    fn find(&self, id: &str, record: &Record) -> Option<Arc<Candidate>> {
-        let (bytes, candidate) = self.by_id.get(id)?;
-        (*bytes == record.value).then(|| Arc::clone(candidate))
-    }
-
-    fn keep(&mut self, id: String, bytes: Vec<u8>, candidate: Arc<Candidate>) {
-        let sum = self.bytes + bytes.len();
-        if self.by_id.len() < MAX_KEPT && sum <= MAX_KEPT_BYTES {
-            self.bytes = sum;
-            self.by_id.insert(id, (bytes, candidate));
-        }
-    }
-}
-
-impl Shelf {
+impl TierStore {
     /// All entries of a kind that have not expired, in the order of their keys.
     pub(super) fn candidates(&self, kind: EntryKind) -> Result<Vec<Arc<Candidate>>, MemoryError> {
         let before = self.known.lock().ok().and_then(|mut known| known.remove(&kind));
         let before = before.unwrap_or_default();
-        let (mut all, mut after) = (Vec::new(), Kept::default());
+        let (mut all, mut after) = (Vec::new(), CandidateCache::default());
         self.each(kind, |id, record, now| {
             if let Some(known) = before.find(id, &record) {
                 all.push(Arc::clone(&known));

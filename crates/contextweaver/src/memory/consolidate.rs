@@ -1,4 +1,10 @@
 //! Episodes that recur become facts.
+//!
+//! Leader clustering (Hartigan, *Clustering Algorithms*, 1975): each episode joins the first group whose
+//! leader it resembles, or leads one of its own. One pass in the order of time gives the same groups
+//! every time, and a group keeps the words of its oldest episode, which later ones cannot move.
+//! Resemblance is the Jaccard index of the stems; negations and numbers have to be equal, since one of
+//! them turns a statement round and shares nearly all of its words.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +48,7 @@ impl Default for Recurrence {
 
 /// A fact that recurring episodes became.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Consolidated {
+pub struct Consolidation {
     /// The key of the fact.
     pub key: String,
     /// What it says: the summary of the oldest of them.
@@ -76,7 +82,7 @@ struct Group {
 ///
 /// # Errors
 /// [`MemoryError`], when the store cannot be read or written.
-pub fn consolidate(memory: &Memory, rule: &Recurrence) -> Result<Vec<Consolidated>, MemoryError> {
+pub fn consolidate(memory: &Memory, rule: &Recurrence) -> Result<Vec<Consolidation>, MemoryError> {
     let groups = grouped(EpisodicStore::new(memory).all()?, rule.shared_percent);
     let facts = FactStore::new(memory);
     let mut known = made_before(&facts)?;
@@ -95,7 +101,7 @@ pub fn consolidate(memory: &Memory, rule: &Recurrence) -> Result<Vec<Consolidate
             known.extend(facts.get(&key)?);
         }
         let episodes = group.members.into_iter().map(|member| member.key).collect();
-        out.push(Consolidated { key, summary, episodes, sessions });
+        out.push(Consolidation { key, summary, episodes, sessions });
     }
     Ok(out)
 }

@@ -35,15 +35,15 @@ impl EpisodicStore {
         bounded("summary", "episode", summary.len(), MAX_EPISODE)?;
         let put = self.0.complete(put);
         let value = Value::String(summary.to_owned());
-        self.0.shelf.limits.check("episode", &value, &put)?;
-        let now = self.0.shelf.now()?.expiry;
+        self.0.records.limits.check("episode", &value, &put)?;
+        let now = self.0.records.now()?.expiry;
         let claim = StoredClaim::new(1, value, &put, now);
         let entry = claim.clone().entry(self.0.tier(), EntryKind::Episode, &id_at(now.micros()));
         self.0.tell(Access::Put, &entry)?;
         for _ in 0..MAX_TRIES {
             let id = id_at(self.instant(now));
             let fresh = Stored::new(EntryKind::Episode, &id, vec![claim.clone()]);
-            let written = self.0.shelf.change((EntryKind::Episode, &id), |found, _| {
+            let written = self.0.records.change(EntryKind::Episode, &id, |found, _| {
                 let taken = found.is_some();
                 Ok((Some(found.unwrap_or_else(|| fresh.clone())), taken))
             });
@@ -77,7 +77,7 @@ impl EpisodicStore {
     /// [`MemoryError`], when the store cannot be read.
     pub fn get(&self, id: &str) -> Result<Option<MemoryEntry>, MemoryError> {
         super::bounds::check_key(id)?;
-        let found = self.0.shelf.read(EntryKind::Episode, id)?;
+        let found = self.0.records.read(EntryKind::Episode, id)?;
         let found = found.and_then(|stored| stored.entry(self.0.tier()));
         if let Some(entry) = &found {
             self.0.tell(Access::Get, entry)?;
@@ -110,13 +110,13 @@ impl EpisodicStore {
     /// An instant for a new episode: now, or the next one after the last that was given.
     fn instant(&self, now: Timestamp) -> i64 {
         let next = |last: i64| now.micros().max(last.saturating_add(1));
-        let newest = &self.0.shelf.newest;
+        let newest = &self.0.records.newest;
         let took = newest.try_update(Ordering::SeqCst, Ordering::SeqCst, |last| Some(next(last)));
         next(took.unwrap_or_else(|last| last))
     }
 
     fn make_room(&self) -> Result<(), MemoryError> {
-        let (oldest, _) = self.0.shelf.list(EntryKind::Episode, None, 1)?;
+        let (oldest, _) = self.0.records.list(EntryKind::Episode, None, 1)?;
         match oldest.first() {
             Some(oldest) => self.0.remove(EntryKind::Episode, &oldest.key).map(drop),
             None => Ok(()),

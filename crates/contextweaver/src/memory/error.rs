@@ -87,7 +87,7 @@ pub enum MemoryError {
     },
     /// The log did not take what happened, so it did not happen.
     #[error("the log did not take it, so nothing was remembered or recalled: {0}")]
-    Log(String),
+    Log(MemoryLogError),
     /// The store refused or failed.
     #[error(transparent)]
     Store(#[from] LedgerError),
@@ -110,5 +110,17 @@ impl MemoryError {
             Self::Log(_) => "memory.log",
             Self::Store(error) => error.code(),
         }
+    }
+}
+
+/// Why the log did not take an access.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct MemoryLogError(String);
+
+impl MemoryLogError {
+    /// With what the log says.
+    pub fn new(problem: impl Into<String>) -> Self {
+        Self(problem.into())
     }
 }

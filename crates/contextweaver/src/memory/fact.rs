@@ -113,11 +113,11 @@ impl FactStore {
     /// [`MemoryError`]; [`MemoryError::Claims`] when [`MAX_CLAIMS`] stand already.
     pub fn state(&self, key: &str, value: Value, put: &Put) -> Result<u32, MemoryError> {
         let put = self.0.complete(put);
-        self.0.shelf.limits.check(key, &value, &put)?;
-        let now = self.0.shelf.now()?.expiry;
+        self.0.records.limits.check(key, &value, &put)?;
+        let now = self.0.records.now()?.expiry;
         let claim = StoredClaim::new(1, value, &put, now);
         self.0.tell(Access::Put, &claim.clone().entry(self.0.tier(), EntryKind::Fact, key))?;
-        self.0.shelf.change((EntryKind::Fact, key), |stored, now| {
+        self.0.records.change(EntryKind::Fact, key, |stored, now| {
             let claims = stored.map(|stored| stored.claims).unwrap_or_default();
             let claim = StoredClaim { created_at: now, ..claim.clone() };
             let (claims, number) = with_claim(key, claims, claim)?;
@@ -131,7 +131,7 @@ impl FactStore {
     /// [`MemoryError`], when the store cannot be read or the log does not take it.
     pub fn get(&self, key: &str) -> Result<Option<Fact>, MemoryError> {
         check_key(key)?;
-        let stored = self.0.shelf.read(EntryKind::Fact, key)?;
+        let stored = self.0.records.read(EntryKind::Fact, key)?;
         let fact = stored.map(|stored| Fact::of(stored, self.0.tier()));
         for claim in fact.iter().flat_map(Fact::standing) {
             self.0.tell(Access::Get, &claim.entry)?;
@@ -146,7 +146,7 @@ impl FactStore {
     pub fn resolve(&self, key: &str, keep: u32, why: &str) -> Result<(), MemoryError> {
         check_key(key)?;
         bounded("reason", key, why.len(), MAX_SOURCE)?;
-        self.0.shelf.change((EntryKind::Fact, key), |stored, now| {
+        self.0.records.change(EntryKind::Fact, key, |stored, now| {
             let none = || MemoryError::NoClaim { key: shown(key), number: keep };
             let mut stored = stored.ok_or_else(none)?;
             let stands = |claim: &StoredClaim| claim.number == keep && claim.superseded.is_none();
@@ -177,7 +177,7 @@ impl FactStore {
     /// [`MemoryError`], when the store cannot be read.
     pub fn list(&self, after: Option<&str>, limit: usize) -> Result<Page<Fact>, MemoryError> {
         let limit = limit.min(super::MAX_PAGE);
-        let (found, next) = self.0.shelf.list(EntryKind::Fact, after, limit)?;
+        let (found, next) = self.0.records.list(EntryKind::Fact, after, limit)?;
         let items = found.into_iter().map(|stored| Fact::of(stored, self.0.tier())).collect();
         Ok(Page { items, next })
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weaver_text::token::TokenCounter;
 use weaver_types::{Confidentiality, Integrity, Label};
 
-use super::candidate::Candidate;
+use super::candidate_cache::Candidate;
 use super::entry::EntryKind;
 use super::error::MemoryError;
 use super::tier::{Access, Memory};
@@ -47,7 +47,7 @@ impl<'a> Recall<'a> {
 
 /// What was recalled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recalled {
+pub struct RecallResult {
     /// Episodes, newest first, then facts in the order of their keys; after each kind a note where
     /// some were left out. Each is one line and carries its label.
     pub items: Vec<ContextItem>,
@@ -71,11 +71,11 @@ pub struct Recalled {
 ///
 /// # Errors
 /// [`MemoryError`], when the store cannot be read or the log does not take it.
-pub fn recall(memory: &Memory, request: &Recall<'_>) -> Result<Recalled, MemoryError> {
-    let episodes = memory.shelf.candidates(EntryKind::Episode)?;
-    let facts = memory.shelf.candidates(EntryKind::Fact)?;
+pub fn recall(memory: &Memory, request: &Recall<'_>) -> Result<RecallResult, MemoryError> {
+    let episodes = memory.records.candidates(EntryKind::Episode)?;
+    let facts = memory.records.candidates(EntryKind::Fact)?;
     let mut taken = BTreeSet::new();
-    let mut out = Recalled {
+    let mut out = RecallResult {
         items: Vec::new(),
         label: Label::clean(),
         tokens: 0,
@@ -85,21 +85,23 @@ pub fn recall(memory: &Memory, request: &Recall<'_>) -> Result<Recalled, MemoryE
     let (mut shown, omitted) = select(episodes, request, request.episodes, &mut taken, "episodes");
     shown.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| b.id.cmp(&a.id)));
     out.episodes_omitted = omitted;
-    out.show(memory, shown, request, ("episodes", omitted, request.episodes))?;
+    out.show(memory, shown, request, "episodes", omitted, request.episodes)?;
     let (mut shown, omitted) = select(facts, request, request.facts, &mut taken, "facts");
     shown.sort_by(|a, b| a.id.cmp(&b.id));
     out.facts_omitted = omitted;
-    out.show(memory, shown, request, ("facts", omitted, request.facts))?;
+    out.show(memory, shown, request, "facts", omitted, request.facts)?;
     Ok(out)
 }
 
-impl Recalled {
+impl RecallResult {
     fn show(
         &mut self,
         memory: &Memory,
         shown: Vec<Arc<Candidate>>,
         request: &Recall<'_>,
-        (what, omitted, caps): (&str, usize, Caps),
+        what: &str,
+        omitted: usize,
+        caps: Caps,
     ) -> Result<(), MemoryError> {
         let mut used = 0;
         for candidate in shown {

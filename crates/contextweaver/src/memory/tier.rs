@@ -12,11 +12,11 @@ use weaver_types::ledger::{Durability, RecordStore};
 use super::bounds::{MAX_PAGE, check_key};
 use super::bundle::BundleParts;
 use super::entry::{EntryKind, MemoryEntry, Origin, Tier};
-use super::error::MemoryError;
-use super::heap::Heap;
+use super::error::{MemoryError, MemoryLogError};
+use super::process_records::ProcessRecords;
 use super::put::Put;
-use super::shelf::Shelf;
 use super::stored::{Stored, StoredClaim};
+use super::tier_store::TierStore;
 use super::time::Time;
 
 /// What happened to an entry, as the log hears of it.
@@ -29,7 +29,7 @@ pub enum Access {
 }
 
 /// Takes down what is written to and read from memory. What it refuses does not happen.
-pub type MemoryLog = Arc<dyn Fn(Access, &MemoryEntry) -> Result<(), String> + Send + Sync>;
+pub type MemoryLog = Arc<dyn Fn(Access, &MemoryEntry) -> Result<(), MemoryLogError> + Send + Sync>;
 
 /// One page of a list, in the order of the keys.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +46,7 @@ pub struct Page<T> {
 /// Reading, writing and deleting cost the same however many entries there are.
 #[derive(Clone)]
 pub struct Memory {
-    pub(super) shelf: Arc<Shelf>,
+    pub(super) records: Arc<TierStore>,
     origin: Arc<Origin>,
     log: Option<MemoryLog>,
 }
@@ -55,9 +55,10 @@ impl Memory {
     /// A tier over the parts of a bundle: in this process, or over their store where it is durable.
     pub(super) fn new(tier: Tier, parts: &BundleParts) -> Self {
         let store = parts.memory_store.clone().filter(|_| tier == Tier::Durable);
-        let shelf = Shelf {
+        let records = TierStore {
             tier,
-            store: store.unwrap_or_else(|| Arc::new(Heap::default()) as Arc<dyn RecordStore>),
+            store: store
+                .unwrap_or_else(|| Arc::new(ProcessRecords::default()) as Arc<dyn RecordStore>),
             tenant: parts.tenant.clone(),
             time: Time::new(Arc::clone(&parts.clock)),
             limits: parts.limits.within(),
@@ -72,13 +73,13 @@ impl Memory {
             ..Origin::default()
         };
         let log = parts.event_log.clone().filter(|_| tier != Tier::Working);
-        Self { shelf: Arc::new(shelf), origin: Arc::new(origin), log }
+        Self { records: Arc::new(records), origin: Arc::new(origin), log }
     }
 
     /// Which one it is.
     #[must_use]
     pub fn tier(&self) -> Tier {
-        self.shelf.tier
+        self.records.tier
     }
 
     /// Remembers a value under a key, in the place of what was there.
@@ -87,7 +88,7 @@ impl Memory {
     /// [`MemoryError`]; nothing is remembered then.
     pub fn put(&self, key: &str, value: Value, put: &Put) -> Result<(), MemoryError> {
         let put = self.complete(put);
-        self.shelf.limits.check(key, &value, &put)?;
+        self.records.limits.check(key, &value, &put)?;
         self.write(EntryKind::Value, key, value, &put)
     }
 
@@ -105,7 +106,7 @@ impl Memory {
     /// As [`Memory::get`].
     pub fn entry(&self, key: &str) -> Result<Option<MemoryEntry>, MemoryError> {
         check_key(key)?;
-        let found = self.shelf.read(EntryKind::Value, key)?;
+        let found = self.records.read(EntryKind::Value, key)?;
         let found = found.and_then(|stored| stored.entry(self.tier()));
         if let Some(entry) = &found {
             self.tell(Access::Get, entry)?;
@@ -145,7 +146,7 @@ impl Memory {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Page<MemoryEntry>, MemoryError> {
-        let (found, next) = self.shelf.list(kind, after, limit.min(MAX_PAGE))?;
+        let (found, next) = self.records.list(kind, after, limit.min(MAX_PAGE))?;
         let items = found.into_iter().filter_map(|stored| stored.entry(self.tier())).collect();
         Ok(Page { items, next })
     }
@@ -155,13 +156,13 @@ impl Memory {
     /// # Errors
     /// [`MemoryError`], when the store cannot be read or written.
     pub fn sweep(&self) -> Result<usize, MemoryError> {
-        let now = self.shelf.now()?;
-        EntryKind::ALL.into_iter().map(|kind| self.shelf.sweep_kind(kind, now)).sum()
+        let now = self.records.now()?;
+        EntryKind::ALL.into_iter().map(|kind| self.records.sweep_kind(kind, now)).sum()
     }
 
     pub(super) fn remove(&self, kind: EntryKind, key: &str) -> Result<bool, MemoryError> {
         check_key(key)?;
-        self.shelf.change((kind, key), |stored, _| Ok((None, stored.is_some())))
+        self.records.change(kind, key, |stored, _| Ok((None, stored.is_some())))
     }
 
     pub(super) fn write(
@@ -171,10 +172,10 @@ impl Memory {
         value: Value,
         put: &Put,
     ) -> Result<(), MemoryError> {
-        let now = self.shelf.now()?.expiry;
+        let now = self.records.now()?.expiry;
         let claim = StoredClaim::new(1, value, put, now);
         self.tell(Access::Put, &claim.clone().entry(self.tier(), kind, key))?;
-        self.shelf.change((kind, key), |_, now| {
+        self.records.change(kind, key, |_, now| {
             let claim = StoredClaim { created_at: now, ..claim.clone() };
             Ok((Some(Stored::new(kind, key, vec![claim])), ()))
         })

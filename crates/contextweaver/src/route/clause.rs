@@ -129,7 +129,7 @@ fn split(sentence: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut from, mut at) = (0, 0);
     while let Some((start, _)) = words.get(at) {
-        let skipped = between(words.get(at..).unwrap_or_default(), comma(&words, at));
+        let skipped = between(&words, at);
         if skipped == 0 {
             at += 1;
             continue;
@@ -142,8 +142,9 @@ fn split(sentence: &str) -> Vec<&str> {
     parts
 }
 
-/// How many words here stand between two parts.
-fn between(words: &[(usize, &str)], after_comma: bool) -> usize {
+/// How many words from `place` on stand between two parts.
+fn between(all: &[(usize, &str)], place: usize) -> usize {
+    let words = all.get(place..).unwrap_or_default();
     if !words.first().is_some_and(|(_, word)| may_begin(word)) {
         return 0;
     }
@@ -154,7 +155,7 @@ fn between(words: &[(usize, &str)], after_comma: bool) -> usize {
         return found.len();
     }
     let opens = |at: usize| OPENERS.iter().any(|opener| is(at, opener));
-    if (after_comma && is(0, "then")) || (is(0, "and") && opens(1)) { 1 } else { 0 }
+    if (comma(all, place) && is(0, "then")) || (is(0, "and") && opens(1)) { 1 } else { 0 }
 }
 
 /// Whether a word begins as one that stands between two parts does; most do not.

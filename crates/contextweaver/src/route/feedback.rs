@@ -50,7 +50,7 @@ pub(super) fn boost(
         let Some(doc) = doc.filter(|_| share >= LEAST) else { continue };
         let at = *docs.entry(doc).or_insert_with(|| {
             rest.retain(|other| other.doc != doc);
-            ranked.push(RankedDoc::new((doc, 0), 0, false));
+            ranked.push(RankedDoc::new((doc, 0), 0));
             ranked.len() - 1
         });
         let Some(item) = ranked.get_mut(at) else { continue };

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use weaver_types::CapabilityId;
-
 use super::Hit;
 use crate::catalog::SelectableItem;
 
@@ -34,14 +32,6 @@ impl QueryTransform for WithoutPleasantries {
         let kept: String = query.split_inclusive(['.', '!', '?', '\n']).filter(says).collect();
         if kept.is_empty() || kept == query { Cow::Borrowed(query) } else { Cow::Owned(kept) }
     }
-}
-
-/// A retriever of the host's own, for example with vectors of a model. What it says of items that
-/// may not be seen is never asked.
-pub trait Retriever {
-    /// How near each of these items is to the query, from -65,536 to 65,536, in their order.
-    /// Missing values count as 0.
-    fn near(&self, query: &str, items: &[&CapabilityId]) -> Vec<i64>;
 }
 
 /// A reranker of the host's own, for example a model that reads query and item together.

@@ -34,15 +34,15 @@ impl Terms {
     /// The terms of a text, without stop words.
     #[cfg(test)]
     pub(super) fn of(text: &str) -> Self {
-        Self::from_words(words(text, true))
+        Self::from_words(content_words(text))
     }
 
     /// The terms of a name or a query, which must not come to nothing: stop words are kept where
     /// there is nothing else, and where there are no words, the text itself is the term.
     pub(super) fn of_name(text: &str) -> Self {
-        let mut found = words(text, true);
+        let mut found = content_words(text);
         if found.is_empty() {
-            found = words(text, false);
+            found = words(text);
         }
         if found.is_empty() {
             return Self { single: literal(text).into_iter().collect(), pairs: Vec::new() };
@@ -193,15 +193,17 @@ pub(super) fn has_words(text: &str) -> bool {
     !split::words(text).is_empty()
 }
 
-fn words(text: &str, without_stop_words: bool) -> Vec<Word> {
-    split::words(text)
-        .into_iter()
-        .filter(|word| !(without_stop_words && stop::is_stop_word(word)))
-        .map(|raw| {
-            let stem = stem::stem(&raw).into_owned();
-            Word { raw, stem }
-        })
-        .collect()
+/// The words of a text that are no stop words.
+fn content_words(text: &str) -> Vec<Word> {
+    words(text).into_iter().filter(|word| !stop::is_stop_word(&word.raw)).collect()
+}
+
+fn words(text: &str) -> Vec<Word> {
+    let stemmed = |raw: String| {
+        let stem = stem::stem(&raw).into_owned();
+        Word { raw, stem }
+    };
+    split::words(text).into_iter().map(stemmed).collect()
 }
 
 #[cfg(test)]

@@ -124,7 +124,7 @@ impl<'a> QueryScorer<'a> {
             let factor = if common_words::contains(*key) { COMMON_WORD_WEIGHT } else { ONE };
             sources.extend(self.word(own, *count, factor));
             sources.extend(self.word(pairs, *count, factor / 2));
-            sources.extend(self.synonyms(terms, (*key, *count), own));
+            sources.extend(self.synonyms(terms, *key, *count, own));
         }
         for (key, count) in &terms.pairs {
             sources.extend(self.word(self.index.pairs(*key), *count, ONE / 2));
@@ -240,7 +240,8 @@ impl<'a> QueryScorer<'a> {
     fn synonyms(
         self,
         asked: &QueryTerms,
-        (key, count): (Key, u64),
+        key: Key,
+        count: u64,
         own: PostingsList<'a>,
     ) -> Option<QueryTerm<'a>> {
         let is_asked = |other: &Key| asked.single.binary_search_by_key(other, |(key, _)| *key);

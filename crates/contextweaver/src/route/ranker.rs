@@ -39,8 +39,8 @@ pub(super) struct RankedDoc {
 }
 
 impl RankedDoc {
-    pub(super) fn new((doc, words): ScoredDoc, score: u64, copy: bool) -> Self {
-        Self { doc, score, words, near: None, copy, learned: 0 }
+    pub(super) fn new((doc, words): ScoredDoc, score: u64) -> Self {
+        Self { doc, score, words, near: None, copy: false, learned: 0 }
     }
 }
 
@@ -84,7 +84,7 @@ impl Ranker<'_> {
         let ranked = |hits: Vec<LexicalHit>, copy| {
             hits.into_iter().map(move |LexicalHit { hit, own_text, .. }| {
                 let score = if own_text { most } else { hit.1 };
-                RankedDoc::new(hit, score.into(), copy)
+                RankedDoc { copy, ..RankedDoc::new(hit, score.into()) }
             })
         };
         self.chosen(query, ranked(first, false).chain(ranked(copies, true)).collect(), k)
@@ -125,14 +125,15 @@ impl Ranker<'_> {
         let order = self.by_score(scores.collect(), &first, wanted);
         let ranked = |(score, at): (u64, usize)| {
             let near = pairs.get(at).map(|(_, near)| *near);
-            Some(RankedDoc { near, ..RankedDoc::new(first.get(at)?.hit, score, false) })
+            Some(RankedDoc { near, ..RankedDoc::new(first.get(at)?.hit, score) })
         };
         let mut best: Vec<RankedDoc> = order.into_iter().filter_map(ranked).collect();
         if best.len() < wanted {
             self.sort(&mut rest);
             self.sort(&mut copies);
-            best.extend(rest.into_iter().map(|found| RankedDoc::new(found.hit, 0, false)));
-            best.extend(copies.into_iter().map(|found| RankedDoc::new(found.hit, 0, true)));
+            best.extend(rest.into_iter().map(|found| RankedDoc::new(found.hit, 0)));
+            let copies = copies.into_iter().map(|found| RankedDoc::new(found.hit, 0));
+            best.extend(copies.map(|found| RankedDoc { copy: true, ..found }));
         }
         self.chosen(query, best, k)
     }

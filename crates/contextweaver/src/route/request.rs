@@ -2,7 +2,8 @@
 
 use weaver_types::Timestamp;
 
-use super::port::{QueryTransform, Reranker, Retriever};
+use super::port::{QueryTransform, Reranker};
+use super::retriever::Retriever;
 use super::{Lessons, Selection};
 use crate::filter::Filter;
 

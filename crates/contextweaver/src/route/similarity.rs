@@ -3,9 +3,9 @@
 use weaver_types::CapabilityId;
 
 use super::index::Index;
-use super::port::Retriever;
 use super::postings::DocId;
 use super::query::Query;
+use super::retriever::Retriever;
 use super::semantic_index::SemanticIndex;
 use super::table::Vector;
 use crate::fixed::ONE;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use contextweaver::memory::{
     Access, BundleParts, Confidence, EntryKind, FactStore, Limits, MAX_KEY, Memory, MemoryBundle,
-    MemoryError, Put, Tier,
+    MemoryError, MemoryLogError, Put, Tier,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -295,7 +295,11 @@ fn the_log_hears_first_and_what_it_refuses_does_not_happen() {
     let event_log: Option<contextweaver::memory::MemoryLog> =
         Some(Arc::new(move |access, entry| {
             log.lock().unwrap().push((access, entry.entry_id()));
-            if entry.key == "refused" { Err("the log is full".to_owned()) } else { Ok(()) }
+            if entry.key == "refused" {
+                Err(MemoryLogError::new("the log is full"))
+            } else {
+                Ok(())
+            }
         }));
     let memory = MemoryBundle::create(BundleParts { event_log, ..parts });
     for tier in tiers(&memory) {
@@ -309,7 +313,7 @@ fn the_log_hears_first_and_what_it_refuses_does_not_happen() {
     let wanted = [(put, epi.clone()), (get, epi), (put, dur.clone()), (get, dur)];
     assert_eq!(*heard.lock().unwrap(), wanted);
     let refused = memory.durable.put("refused", json!(1), &Put::default()).unwrap_err();
-    assert_eq!(refused, MemoryError::Log("the log is full".to_owned()));
+    assert_eq!(refused, MemoryError::Log(MemoryLogError::new("the log is full")));
     assert!(memory.durable.list_keys(None, 10).unwrap().items.iter().all(|key| key != "refused"));
 }
 

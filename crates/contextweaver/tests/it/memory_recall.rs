@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use contextweaver::compile::{self, ContextItem, ContextLog, ItemKind, Phase, Request};
 use contextweaver::memory::{
-    Caps, EpisodicStore, FactStore, MemoryBundle, Put, Recall, Recalled, recall,
+    Caps, EpisodicStore, FactStore, MemoryBundle, Put, Recall, RecallResult, recall,
 };
 use serde_json::json;
 use weaver_text::token::{Tiktoken, TokenCounter};
@@ -44,11 +44,11 @@ fn full() -> MemoryBundle {
     memory
 }
 
-fn lines(recalled: &Recalled) -> Vec<&str> {
+fn lines(recalled: &RecallResult) -> Vec<&str> {
     recalled.items.iter().map(|item| item.text()).collect()
 }
 
-fn counted(recalled: &Recalled, facts: bool) -> usize {
+fn counted(recalled: &RecallResult, facts: bool) -> usize {
     let count = |text: &str| TOKENS.count(&format!("{text}\n")).tokens().unwrap();
     let is_fact = |id: &str| {
         id == "mem_omitted_facts" || !id.starts_with("mem_dur_ep_") && id != "mem_omitted_episodes"

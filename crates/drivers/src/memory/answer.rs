@@ -1,6 +1,6 @@
 //! What a call to memory answers, under the label of what it tells.
 
-use contextweaver::memory::{EntryKind, Fact, MemoryEntry, Recalled, Tier};
+use contextweaver::memory::{EntryKind, Fact, MemoryEntry, RecallResult, Tier};
 use serde_json::{Value, json};
 use weaver_types::RawResult;
 
@@ -39,7 +39,7 @@ pub(super) fn fact(fact: Fact) -> RawResult {
     .labelled(label)
 }
 
-pub(super) fn recalled(recalled: Recalled) -> RawResult {
+pub(super) fn recalled(recalled: RecallResult) -> RawResult {
     let lines: Vec<&str> = recalled.items.iter().map(|item| item.text()).collect();
     // A text, so that the first frame shows what is remembered, and not that there is something.
     RawResult::text(lines.join("\n")).labelled(recalled.label)

@@ -8,6 +8,7 @@
 mod blocks;
 mod excerpt;
 mod faithful;
+mod part;
 mod pruned;
 mod table;
 mod text;
@@ -18,14 +19,15 @@ use serde_json::{Value, json};
 use weaver_types::{Frame, RawContent, RawResult, Structured, Warning};
 
 use super::build::empty;
-use super::{Content, Shape};
+use crate::content::{Content, Shape};
 use crate::redact::Redactor;
 use crate::spec::{FrameSpec, Limits};
 use crate::tabular;
 
-pub(crate) use excerpt::{Excerpt, Part, of_content as excerpt_of, of_rows as excerpt_table};
+pub(crate) use excerpt::{of_content as excerpt_of, of_rows as excerpt_table};
 pub(crate) use faithful::Masker;
-pub(crate) use text::window as text_window;
+pub(crate) use part::{Excerpt, Part};
+pub(crate) use text::{CutUnit, window as text_window};
 
 /// Tokens kept for the lines that say what was masked or cut.
 const NOTES: usize = 96;
@@ -162,7 +164,7 @@ fn parts(
         _ => blocks::of(raw),
     };
     let single = !apart && (blocks::is_one_text(&blocks) || raw.blocks.is_none());
-    let mut shares = shares(&blocks, apart, limits);
+    let mut shares = shares(&blocks, usize::from(apart), limits);
     let own_share = if apart { shares.pop() } else { None };
     let mut cut = FrameNotes::default();
     let mut shown_text = None;
@@ -262,8 +264,8 @@ fn wrapped(value: &Value, shown: Option<String>) -> Option<Value> {
 
 /// How many tokens each block gets: the small ones all of theirs, the others an equal part of what
 /// is left (max-min fairness).
-/// Content that is shown apart takes part in it as one more block, the last.
-fn shares(blocks: &[Value], apart: bool, limits: &Limits) -> Vec<usize> {
+/// Content that is shown apart takes part in it as `others` more blocks, the last.
+fn shares(blocks: &[Value], others: usize, limits: &Limits) -> Vec<usize> {
     let space = RenderBudget::of(limits);
     let total = space.tokens.saturating_sub(NOTES).max(LEAST);
     let size = |block: &Value| {
@@ -271,7 +273,7 @@ fn shares(blocks: &[Value], apart: bool, limits: &Limits) -> Vec<usize> {
         texts.iter().map(|text| space.size(text, limits)).fold(0, usize::saturating_add)
     };
     let mut sizes: Vec<usize> = blocks.iter().map(size).collect();
-    sizes.extend(apart.then_some(usize::MAX));
+    sizes.resize(sizes.len() + others, usize::MAX);
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_by_key(|at| sizes.get(*at).copied().unwrap_or_default());
     let mut shares = vec![0; sizes.len()];

@@ -5,10 +5,8 @@ use weaver_types::{Frame, RawContent, RawResult, ResponseMode, Status, ToolProve
 
 use super::auto;
 use super::fit::{self, Draft};
-use super::rows::Rows;
-use super::shape::{Content, Shape};
 use super::size::estimated_size;
-use super::value_renderer::ValueRenderer;
+use crate::content::{Content, Rows, Shape, ValueRenderer};
 use crate::redact::Redactor;
 use crate::spec::{FrameSpec, Limits};
 use crate::summary;

@@ -40,7 +40,7 @@ impl HandleBudget {
     /// # Errors
     /// [`HandleError::Config`] for zero.
     pub fn with_ttl(self, ttl: Duration) -> Result<Self, HandleError> {
-        positive("ttl", !ttl.is_zero()).map(|()| Self { ttl, ..self })
+        positive("ttl", ttl).map(|()| Self { ttl, ..self })
     }
 
     /// The life of a handle.
@@ -54,7 +54,7 @@ impl HandleBudget {
     /// # Errors
     /// [`HandleError::Config`] for zero.
     pub fn with_max_entries(self, max: usize) -> Result<Self, HandleError> {
-        positive("max_entries", max > 0).map(|()| Self { max_entries: max, ..self })
+        positive("max_entries", max).map(|()| Self { max_entries: max, ..self })
     }
 
     /// The same with at most so many bytes together; no such bound by default.
@@ -62,7 +62,7 @@ impl HandleBudget {
     /// # Errors
     /// [`HandleError::Config`] for zero.
     pub fn with_max_total_bytes(self, max: u64) -> Result<Self, HandleError> {
-        positive("max_total_bytes", max > 0).map(|()| Self { max_total_bytes: Some(max), ..self })
+        positive("max_total_bytes", max).map(|()| Self { max_total_bytes: Some(max), ..self })
     }
 
     /// The same with at most so many bytes in one entry; no such bound by default.
@@ -70,7 +70,7 @@ impl HandleBudget {
     /// # Errors
     /// [`HandleError::Config`] for zero.
     pub fn with_max_entry_bytes(self, max: u64) -> Result<Self, HandleError> {
-        positive("max_entry_bytes", max > 0).map(|()| Self { max_entry_bytes: Some(max), ..self })
+        positive("max_entry_bytes", max).map(|()| Self { max_entry_bytes: Some(max), ..self })
     }
 
     /// Refuses what can never be kept.
@@ -83,8 +83,8 @@ impl HandleBudget {
     }
 }
 
-fn positive(what: &str, is: bool) -> Result<(), HandleError> {
-    if is {
+fn positive<T: Default + PartialEq>(what: &str, value: T) -> Result<(), HandleError> {
+    if value != T::default() {
         return Ok(());
     }
     Err(HandleError::Config { detail: format!("`{what}` must be greater than zero") })

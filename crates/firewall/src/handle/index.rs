@@ -15,7 +15,7 @@ const MAX_REMOVED: usize = 256;
 /// The most ended handles that one call removes.
 const MAX_ENDED: usize = 64;
 /// The most blobs that wait to be removed again after that failed.
-const MAX_LITTER: usize = 4_096;
+const MAX_ORPHANS: usize = 4_096;
 
 /// One stored result.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub(super) struct Index {
     /// Results that are gone, with records that are still to be removed.
     doomed: VecDeque<HandleId>,
     /// Blobs that could not be removed.
-    litter: VecDeque<BlobId>,
+    orphans: VecDeque<BlobId>,
 }
 
 impl Index {
@@ -138,14 +138,14 @@ impl Index {
 
     /// Removes bytes, now or with one of the next calls.
     pub(super) fn remove(&mut self, blob: BlobId, blobs: &dyn BlobStore) {
-        if blobs.remove(&blob).is_err() && self.litter.len() < MAX_LITTER {
-            self.litter.push_back(blob);
+        if blobs.remove(&blob).is_err() && self.orphans.len() < MAX_ORPHANS {
+            self.orphans.push_back(blob);
         }
     }
 
     /// Tries once more to remove one of the blobs that could not be removed.
     pub(super) fn tidy(&mut self, blobs: &dyn BlobStore) {
-        let found = self.litter.pop_front().filter(|blob| !self.blobs.contains_key(blob));
+        let found = self.orphans.pop_front().filter(|blob| !self.blobs.contains_key(blob));
         if let Some(blob) = found {
             self.remove(blob, blobs);
         }

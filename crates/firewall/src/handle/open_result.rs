@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use weaver_types::{HandleId, RawContent, RawResult};
 
-use crate::frame::Content;
+use crate::content::Content;
 use crate::query::{QueryCache, Source};
 
 /// The most that all open results may take, in bytes, as estimated.

@@ -13,8 +13,8 @@ use weaver_types::{
 
 use super::record::{ContentKind, HandleRecord, RECORD_VERSION, RecordFields, StoredBytes};
 use super::seal::HandleKey;
+use crate::content::{media_type, rows};
 use crate::error::HandleError;
-use crate::frame::{media_type, rows};
 use crate::json;
 use crate::view::ViewRegistry;
 
@@ -250,7 +250,7 @@ fn json_content(bytes: Vec<u8>) -> Option<RawContent> {
     if text.len() >= JsonRows::LARGE {
         match JsonRows::parse(text) {
             Ok(rows) => return Some(RawContent::Rows(rows)),
-            Err(other) => text = other,
+            Err(not_rows) => text = not_rows.text,
         }
     }
     serde_json::from_str(&text).ok().map(RawContent::Json)

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Map, Value};
 
 use super::cell::{Cell, is_plain};
-use crate::frame::{Rows, ValueRenderer, for_rows};
+use crate::content::{Rows, ValueRenderer, for_rows};
 use crate::redact::Redactor;
 use crate::redact::value::stands_alone;
 use crate::spec::Limits;

@@ -6,13 +6,14 @@ use std::sync::OnceLock;
 use serde_json::{Map, Value};
 use weaver_types::{Digest, Frame, JsonRows, RawContent, RawResult, ResponseMode};
 
+use super::auto_answer::Question;
 use super::column::{Columns, VALUE};
 use super::select::{QueryOutcome, Selector};
-use super::shown::Question;
 use super::{HandleQuery, redacted, wrong};
+use crate::content::{Content, Rows, Shape, ValueRenderer};
 use crate::error::HandleError;
 use crate::frame::fit::Draft;
-use crate::frame::{Content, Page, Rows, Shape, ValueRenderer, compose, fill};
+use crate::frame::{Page, compose, fill};
 use crate::redact::{Counts, Disclosure, MaskState, Redactor};
 use crate::spec::{FrameSpec, Limits};
 use crate::tabular;
@@ -35,7 +36,7 @@ impl QueryCache {
     /// True when what was computed holds for this spec and these masks too.
     pub(crate) fn holds_for(&self, spec: &FrameSpec<'_>, masks: Option<MaskState>) -> bool {
         let fingerprint = spec.capability.fingerprint();
-        let now = (fingerprint, spec.pii_reader, Disclosure::of(spec), masks);
+        let now = (fingerprint, spec.pii_reader, spec.disclosure(), masks);
         *self.seen_as.get_or_init(|| now.clone()) == now
     }
 }
@@ -53,7 +54,7 @@ impl Source<'_> {
     pub(crate) fn text(&self) -> Result<&str, HandleError> {
         match &self.raw.content {
             RawContent::Text(text) | RawContent::Json(Value::String(text)) => Some(text.as_str()),
-            RawContent::Binary { bytes, .. } => crate::view::text_of(bytes),
+            RawContent::Binary { bytes, .. } => crate::tabular::text_of(bytes),
             RawContent::Json(_) | RawContent::Rows(_) => None,
         }
         .ok_or_else(|| wrong("the content is no text".to_owned()))

@@ -78,7 +78,7 @@ pub(super) fn write(query: &HandleQuery) -> Value {
         .map(|Condition { field, test }| json!({ field: { test.word(): test.operand() } }))
         .collect();
     put("filter", Value::Array(conditions), query.filter.is_empty());
-    let order = |key: &SortKey| json!({ "field": key.field, "order": order(key.descending) });
+    let order = |key: &SortKey| json!({ "field": key.field, "order": order_word(key) });
     let sort: Vec<Value> = query.sort.iter().map(order).collect();
     put("sort", Value::Array(sort), query.sort.is_empty());
     let aggregates: Vec<String> = query.aggregate.iter().map(Aggregate::name).collect();
@@ -207,8 +207,8 @@ fn ordered(word: &str, value: &Value) -> Read<Value> {
     }
 }
 
-fn order(descending: bool) -> &'static str {
-    if descending { "desc" } else { "asc" }
+fn order_word(key: &SortKey) -> &'static str {
+    if key.descending { "desc" } else { "asc" }
 }
 
 /// `"amount"`, `"-amount"` for the greatest first, or `{"field": "amount", "order": "desc"}`; one,

@@ -10,8 +10,8 @@ use super::column::{CellViewer, Column, Columns, VALUE};
 use super::condition::{Condition, PreparedCondition};
 use super::sort::{SortKey, sort};
 use super::{HandleQuery, unknown, wrong};
+use crate::content::Rows;
 use crate::error::HandleError;
-use crate::frame::Rows;
 use crate::redact::Redactor;
 use crate::spec::Limits;
 

@@ -48,7 +48,9 @@ pub(crate) fn engine(files: &[String], kinds: &BTreeSet<String>) -> Result<Engin
     for text in files {
         let added = file::read(text)?;
         for rule in &added {
-            rule.pattern.check().map_err(|problem| RuleFileError::rule(&rule.id, problem))?;
+            rule.pattern
+                .check()
+                .map_err(|problem| RuleFileError::rule(&rule.id, problem.to_string()))?;
             if let Some(known) = all.iter().chain(&added).find(|known| differ(known, rule)) {
                 let problem = format!(
                     "rule `{}` says that values of the type `{}` are {}; a type has one family",

@@ -1,4 +1,8 @@
 //! Checksums and the like: whether a text is really the value it looks like.
+//!
+//! A check digit is right by chance once in ten or once in ninety-seven: enough to tell a number from
+//! one that only has its form. Luhn's sum is that of ISO/IEC 7812, the remainder by 97 that of ISO/IEC
+//! 7064, as IBANs have it.
 
 /// The Luhn sum over the ASCII digits of a text.
 pub(crate) fn luhn(digits: &[u8]) -> bool {

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use weaver_types::{SensitivityTag, ValueFamily};
+use weaver_types::ValueFamily;
 
 use super::field::HiddenBy;
-use crate::spec::FrameSpec;
 
 /// What a reader may see of personal data. A secret is never shown, whatever is said here.
 ///
@@ -29,22 +28,6 @@ pub enum Disclosure {
 }
 
 impl Disclosure {
-    /// What the contract of a capability lets a reader see: personal data is masked where the
-    /// capability is tagged with it and where no signed contract speaks. The kinds that a contract
-    /// reveals are shown to a `pii_reader` there too.
-    pub(crate) fn of(spec: &FrameSpec<'_>) -> Self {
-        let capability = spec.capability.spec();
-        let is_personal =
-            |tag: &SensitivityTag| matches!(tag, SensitivityTag::Pii | SensitivityTag::Pci);
-        if !capability.mask_personal && !capability.sensitivity.iter().any(is_personal) {
-            return Self::Personal;
-        }
-        if spec.pii_reader && !capability.reveal.is_empty() {
-            return Self::Kinds(Arc::new(capability.reveal.clone()));
-        }
-        Self::Nothing
-    }
-
     /// True for a value of this kind that may be seen.
     pub(crate) fn shows(&self, family: ValueFamily, kind: &str) -> bool {
         match self {

@@ -23,7 +23,7 @@ const MAX_KNOWN: usize = 4_096;
 
 /// What a name says of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Meaning {
+pub(crate) struct FieldMeaning {
     /// Why the value is never shown, whatever it is.
     pub(crate) hidden: Option<HiddenBy>,
     /// The name holds a word that rules look for near a value.
@@ -61,7 +61,7 @@ pub(crate) struct Names {
     /// Names that mean no more than they do without a tag.
     listed: BTreeSet<String>,
     disclosure: Disclosure,
-    known: BTreeMap<String, Meaning>,
+    known: BTreeMap<String, FieldMeaning>,
 }
 
 impl Names {
@@ -87,7 +87,7 @@ impl Names {
     }
 
     /// Remembers what was learned of a name, if the name is remembered.
-    pub(crate) fn remember(&mut self, name: &str, meaning: Meaning) {
+    pub(crate) fn remember(&mut self, name: &str, meaning: FieldMeaning) {
         if let Some(known) = self.known.get_mut(name) {
             *known = meaning;
         } else if self.known.len() < MAX_KNOWN && name.len() <= MAX_NAME {
@@ -95,7 +95,7 @@ impl Names {
         }
     }
 
-    pub(crate) fn of(&mut self, name: &str) -> Meaning {
+    pub(crate) fn of(&mut self, name: &str) -> FieldMeaning {
         if let Some(known) = self.known.get(name) {
             return *known;
         }
@@ -121,7 +121,7 @@ pub(crate) fn is_sensitive(name: &str) -> bool {
     meaning(name, &NO_TAGS, &Disclosure::Nothing).hidden.is_some()
 }
 
-fn meaning(name: &str, tags: &BTreeSet<SensitivityTag>, disclosure: &Disclosure) -> Meaning {
+fn meaning(name: &str, tags: &BTreeSet<SensitivityTag>, disclosure: &Disclosure) -> FieldMeaning {
     let name = tail(name);
     // Most names are one word, which need not be split.
     if is_word(name) {
@@ -180,19 +180,23 @@ fn meaning_of_word(
     word: &str,
     tags: &BTreeSet<SensitivityTag>,
     disclosure: &Disclosure,
-) -> Meaning {
+) -> FieldMeaning {
     let found = WORDS.look(word.as_bytes());
     let sensitive = tags.iter().fold(ENDING, |bits, tag| bits | bit(*tag));
     let ends = found.whole & sensitive != 0 || found.ends & GLUED != 0;
     // Few words hide anything: only those are looked up once more, for what may be shown of them.
     let may = ends && found.whole & PLAIN == 0;
     let hidden = if may { hides(&[word], tags, disclosure) } else { None };
-    Meaning { hidden, context: found.whole & CONTEXT != 0, ..Meaning::default() }
+    FieldMeaning { hidden, context: found.whole & CONTEXT != 0, ..FieldMeaning::default() }
 }
 
-fn meaning_of(words: &[&str], tags: &BTreeSet<SensitivityTag>, disclosure: &Disclosure) -> Meaning {
+fn meaning_of(
+    words: &[&str],
+    tags: &BTreeSet<SensitivityTag>,
+    disclosure: &Disclosure,
+) -> FieldMeaning {
     let context = words.iter().any(|word| names::CONTEXT.binary_search(word).is_ok());
-    Meaning { hidden: hides(words, tags, disclosure), context, ..Meaning::default() }
+    FieldMeaning { hidden: hides(words, tags, disclosure), context, ..FieldMeaning::default() }
 }
 
 fn hides(

@@ -135,7 +135,7 @@ impl RuleEntry {
         }
         let context = match self.context.as_slice() {
             [] => None,
-            words => Some(Context::new(words, within).map_err(wrong)?),
+            words => Some(Context::new(words, within).map_err(|error| wrong(error.to_string()))?),
         };
         let needs = match self.needs {
             Some(sign) if !sign.is_ascii() => {

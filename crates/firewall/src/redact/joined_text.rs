@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::machine::{Machine, Sink};
+use super::incremental_scanner::{IncrementalScanner, Sink};
 use super::{Form, MASK, Redactor, fixpoint};
 
 /// The longest value that gets a mask which leads back to it, in bytes.
@@ -24,9 +24,10 @@ pub(crate) struct MaskedPart {
 }
 
 impl MaskedPart {
-    fn new(range: Range<usize>, begins: bool, value: &str, rule: usize) -> Self {
-        let short = if value.len() <= MAX_VALUE { value } else { "" };
-        Self { range, value: begins.then(|| (rule, short.to_owned())) }
+    /// A part with the value that begins in it, if one does; one that is too long is not kept.
+    fn new(range: Range<usize>, value: Option<&str>, rule: usize) -> Self {
+        let short = |value: &str| if value.len() <= MAX_VALUE { value } else { "" }.to_owned();
+        Self { range, value: value.map(|value| (rule, short(value))) }
     }
 }
 
@@ -36,7 +37,7 @@ impl MaskedPart {
 #[derive(Debug)]
 pub(crate) struct JoinedText {
     redactor: Arc<Redactor>,
-    machine: Machine,
+    machine: IncrementalScanner,
     /// Input that is still needed, and the place of its first byte.
     held: String,
     origin: usize,
@@ -55,7 +56,7 @@ struct Cells {
 
 impl JoinedText {
     pub(crate) fn new(redactor: Arc<Redactor>) -> Self {
-        let (machine, cells) = (Machine::default(), Cells::default());
+        let (machine, cells) = (IncrementalScanner::default(), Cells::default());
         Self { redactor, machine, held: String::new(), origin: 0, cells }
     }
 
@@ -80,7 +81,7 @@ impl JoinedText {
         if let Some(rules) = self.redactor.active() {
             self.machine.finish(rules, &self.held, self.origin, &mut self.cells);
         }
-        (self.machine, self.origin) = (Machine::default(), self.cells.length);
+        (self.machine, self.origin) = (IncrementalScanner::default(), self.cells.length);
         self.machine.begin_at(self.origin);
         self.held.clear();
         self.cells.decided = self.cells.length;
@@ -114,7 +115,7 @@ impl Cells {
             let range =
                 at.start.max(place.start) - place.start..at.end.min(place.end) - place.start;
             let (rule, value) = value.unwrap_or_default();
-            parts.push(MaskedPart::new(range, begins, value, rule));
+            parts.push(MaskedPart::new(range, begins.then_some(value), rule));
         }
         self.decided = at.end;
     }
@@ -182,7 +183,7 @@ impl Redactor {
             }
             let begins = found.range.start >= before.len();
             let value = text.get(range.clone()).filter(|_| begins).unwrap_or_default();
-            parts.push(MaskedPart::new(range, true, value, found.rule));
+            parts.push(MaskedPart::new(range, Some(value), found.rule));
         }
         self.write_parts(text, parts, |_| {})
     }
@@ -194,7 +195,7 @@ impl Redactor {
         let found = self.spans_by_rule(text).into_iter();
         let part = |range: Range<usize>, rule| {
             let value = text.get(range.clone()).unwrap_or_default();
-            MaskedPart::new(range, true, value, rule)
+            MaskedPart::new(range, Some(value), rule)
         };
         found.map(|found| part(found.range, found.rule)).collect()
     }
@@ -227,7 +228,11 @@ impl Redactor {
                 let to = to.min(start + field.len());
                 if from < to {
                     let begins = found.range.start >= *start;
-                    let part = MaskedPart::new(from - start..to - start, begins, value, found.rule);
+                    let part = MaskedPart::new(
+                        from - start..to - start,
+                        begins.then_some(value),
+                        found.rule,
+                    );
                     parts.push((number, part));
                 }
             }

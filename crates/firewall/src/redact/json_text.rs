@@ -7,13 +7,16 @@ use serde_json::Value;
 
 use super::engine::{Detection, HIDDEN_PERSONAL, HIDDEN_SECRET, union};
 use super::field::HiddenBy;
-use super::value::{Postprocess, Walk};
+use super::value::{Postprocess, ValueRedactor};
 
 /// The longest text that is read as JSON, in bytes.
 const MAX_TEXT: usize = 4 * 1024 * 1024;
 
 /// Every value under a telling name, if the text is a whole JSON document.
-pub(crate) fn hidden_fields<F: Postprocess>(text: &str, walk: &mut Walk<'_, F>) -> Vec<Detection> {
+pub(crate) fn hidden_fields<F: Postprocess>(
+    text: &str,
+    walk: &mut ValueRedactor<'_, F>,
+) -> Vec<Detection> {
     let trimmed = text.trim_start();
     if !trimmed.starts_with(['{', '[']) || text.len() > MAX_TEXT {
         return Vec::new();

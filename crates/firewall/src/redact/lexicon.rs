@@ -8,7 +8,7 @@ const LETTERS: usize = 26;
 
 /// What was found of a word, as bits that the caller chose.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Meaning {
+pub(super) struct WordMeaning {
     /// Of the words that it ends with, itself among them.
     pub(super) ends: u8,
     /// Of the word that it is.
@@ -69,13 +69,13 @@ impl Lexicon {
     }
 
     /// What a word means.
-    pub(super) fn look(&self, word: &[u8]) -> Meaning {
-        let mut found = Meaning::default();
+    pub(super) fn look(&self, word: &[u8]) -> WordMeaning {
+        let mut found = WordMeaning::default();
         let mut node = 0;
         for byte in word.iter().rev() {
             node = letter(*byte).map_or(0, |letter| self.step(node, letter));
             if node == 0 {
-                return Meaning { whole: 0, ..found };
+                return WordMeaning { whole: 0, ..found };
             }
             found.whole = self.nodes.get(node).map_or(0, |node| node.meaning);
             found.ends |= found.whole;
@@ -95,7 +95,7 @@ mod tests {
         lexicon.add("apikey", 2);
         lexicon.add("i18n", 4);
         let look = |word: &str| {
-            let Meaning { ends, whole } = lexicon.look(word.as_bytes());
+            let WordMeaning { ends, whole } = lexicon.look(word.as_bytes());
             (ends, whole)
         };
         assert_eq!(look("key"), (1, 1));

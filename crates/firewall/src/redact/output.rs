@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::engine::{Detection, HIDDEN_PERSONAL, HIDDEN_SECRET};
-use super::machine::Sink;
+use super::incremental_scanner::Sink;
 use super::{Counts, Form, MASK, Redactor, count, json_text};
 
 /// Masked text, and counts by kind; places too, where they are wanted.

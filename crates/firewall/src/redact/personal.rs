@@ -11,6 +11,7 @@ mod card;
 mod checksum;
 mod cluster;
 mod context;
+mod document_rule;
 mod email;
 mod europe;
 mod gap;

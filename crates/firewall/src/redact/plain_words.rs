@@ -88,7 +88,7 @@ mod tests {
     use super::super::engine::Engine;
     use super::super::{BUILTIN, fixpoint};
     use super::PlainWords;
-    use crate::frame::finding::Findings;
+    use crate::content::finding::Findings;
     use crate::injection;
 
     fn engine() -> &'static Engine {

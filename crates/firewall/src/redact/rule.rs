@@ -152,6 +152,16 @@ pub(crate) fn whole(text: &str, range: Range<usize>) -> Range<usize> {
     text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end)
 }
 
+/// Why a pattern cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PatternError {
+    /// It does not compile: the last line of what the compiler says.
+    #[error("{0}")]
+    Syntax(String),
+    #[error("it matches the empty text")]
+    MatchesEmpty,
+}
+
 /// A byte pattern that is compiled when it is first needed.
 #[derive(Debug)]
 pub(crate) struct Pattern {
@@ -173,13 +183,15 @@ impl Pattern {
     /// Whether it compiles, and how large its shortest match is.
     ///
     /// # Errors
-    /// What is wrong with it, in one line.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    /// [`PatternError`].
+    pub(crate) fn check(&self) -> Result<(), PatternError> {
         let regex = build(&self.source).map_err(|error| {
-            error.to_string().lines().last().unwrap_or("it does not compile").trim().to_owned()
+            let text = error.to_string();
+            let line = text.lines().last().unwrap_or("it does not compile");
+            PatternError::Syntax(line.trim().to_owned())
         })?;
         if regex.is_match(b"") {
-            return Err("it matches the empty text".to_owned());
+            return Err(PatternError::MatchesEmpty);
         }
         Ok(())
     }
@@ -204,12 +216,9 @@ impl Context {
     /// Any of `words`, in ASCII of any case, within so many bytes before or after.
     ///
     /// # Errors
-    /// What is wrong with the words.
-    pub(crate) fn new(words: &[String], within: usize) -> Result<Self, String> {
-        let words = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .build(words)
-            .map_err(|error| error.to_string())?;
+    /// [`BuildError`](aho_corasick::BuildError), when there are too many words.
+    pub(crate) fn new(words: &[String], within: usize) -> Result<Self, aho_corasick::BuildError> {
+        let words = AhoCorasick::builder().ascii_case_insensitive(true).build(words)?;
         Ok(Self { words, within })
     }
 

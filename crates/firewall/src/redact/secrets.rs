@@ -7,8 +7,8 @@ mod assign;
 mod foreign;
 mod form;
 mod identifier;
+mod keyword_proximity;
 mod name;
-mod near;
 mod shape;
 mod table;
 #[cfg(test)]
@@ -172,7 +172,7 @@ fn scan(window: &ScanWindow<'_>, hits: &mut Vec<Hit>) {
     assign::scan(window, hits);
     let mut named = CoveredRanges::default();
     named.add(hits.iter().map(|hit| hit.range.clone()));
-    near::scan(window, &named, hits);
+    keyword_proximity::scan(window, &named, hits);
     let mut runs = run::RunEndCache::default();
     for hit in hits.iter_mut().filter(|hit| hit.range.len() >= LONG) {
         hit.range.end = hit.range.end.max(runs.end(window.text, hit.range.end.saturating_sub(1)));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::machine::Machine;
+use super::incremental_scanner::IncrementalScanner;
 use super::output::{Output, Span};
 use super::{Counts, Redactor};
 
@@ -24,7 +24,7 @@ use super::{Counts, Redactor};
 #[derive(Debug)]
 pub struct StreamRedactor {
     redactor: Arc<Redactor>,
-    machine: Machine,
+    machine: IncrementalScanner,
     /// Input that is still needed, and the place of its first byte.
     held: String,
     origin: usize,
@@ -44,7 +44,7 @@ impl StreamRedactor {
     pub(crate) fn new(redactor: Arc<Redactor>) -> Self {
         Self {
             redactor,
-            machine: Machine::default(),
+            machine: IncrementalScanner::default(),
             held: String::new(),
             origin: 0,
             counts: Counts::new(),
@@ -73,7 +73,8 @@ impl StreamRedactor {
         let mut rest = piece;
         // Large pieces are taken in parts, so that never more than two windows are held.
         while !rest.is_empty() {
-            let (part, after) = rest.split_at(rest.floor_char_boundary(super::machine::WINDOW));
+            let (part, after) =
+                rest.split_at(rest.floor_char_boundary(super::incremental_scanner::WINDOW));
             self.held.push_str(part);
             rest = after;
             let mut out = Output::new(&self.redactor, &mut self.counts, &mut decided)

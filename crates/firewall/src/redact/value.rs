@@ -3,12 +3,12 @@
 //! One walk serves both a whole value and the part of one that a frame shows. It goes no deeper
 //! and no further than its [`Bounds`]; what lies beyond is left out, with a marker and a count.
 
-mod cut;
 mod field_name;
 mod nested;
 mod number;
 mod pair;
 mod postprocess;
+mod strings;
 #[cfg(test)]
 mod tests;
 
@@ -17,13 +17,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::field::{HiddenBy, Meaning, Names};
-use super::json_text;
+use super::cut::Cut;
+use super::field::{FieldMeaning, HiddenBy, Names};
 use super::mask_table::FIELD;
 use super::{Counts, MASK, Redactor, count};
-pub(crate) use cut::Cut;
 pub(crate) use field_name::FieldName;
-use nested::RedactedJsonText;
 use pair::Role;
 pub(crate) use pair::{Pairing, stands_alone};
 use postprocess::NoPostprocess;
@@ -64,7 +62,7 @@ impl Redactor {
 
     /// The same where names of fields mean what `names` says.
     pub(crate) fn value_named(&self, value: &Value, names: Names, counts: &mut Counts) -> Value {
-        let mut walk = Walk::new(self, names, Bounds::WHOLE, NoPostprocess);
+        let mut walk = ValueRedactor::new(self, names, Bounds::WHOLE, NoPostprocess);
         let value = walk.value(value, None, 0);
         join(counts, walk.masked);
         for _ in 0..walk.omitted.get(ELIDED).copied().unwrap_or(0) {
@@ -75,7 +73,7 @@ impl Redactor {
 }
 
 /// A walk over one value or over the values of one frame.
-pub(crate) struct Walk<'a, F> {
+pub(crate) struct ValueRedactor<'a, F> {
     redactor: &'a Redactor,
     names: Names,
     bounds: Bounds,
@@ -87,7 +85,7 @@ pub(crate) struct Walk<'a, F> {
     level: usize,
 }
 
-impl<'a, F: Postprocess> Walk<'a, F> {
+impl<'a, F: Postprocess> ValueRedactor<'a, F> {
     pub(crate) fn new(
         redactor: &'a Redactor,
         names: Names,
@@ -186,100 +184,6 @@ impl<'a, F: Postprocess> Walk<'a, F> {
         Value::Array(shown)
     }
 
-    /// A string under a name: redacted, then finished.
-    pub(crate) fn string<'t>(
-        &mut self,
-        text: &'t str,
-        key: Option<FieldName<'_>>,
-        depth: usize,
-    ) -> Cow<'t, str> {
-        if !self.hides_in(text, depth) {
-            return self.text(self.redactor, text, key);
-        }
-        let again = self.redactor.again();
-        if let Some(kept) = self.in_place(text, &again, depth) {
-            return self.postprocess.string(Cow::Owned(kept), &mut self.omitted);
-        }
-        let Some(RedactedJsonText { text, masked, omitted }) = self.unpacked(text, depth) else {
-            return self.text(self.redactor, text, key);
-        };
-        join(&mut self.masked, masked);
-        for (kind, n) in omitted {
-            *self.omitted.entry(kind).or_default() += n;
-        }
-        Cow::Owned(self.text(&again, &text, key).into_owned())
-    }
-
-    /// Whether a text is JSON in which something is hidden by its name, or which is too deep.
-    fn hides_in(&mut self, text: &str, depth: usize) -> bool {
-        if !nested::may_be_json(text) {
-            return false;
-        }
-        // No mask is given out for what is only looked at.
-        let plain = self.redactor.plain();
-        self.within(&plain, |walk| walk.unpacked(text, depth).is_some())
-    }
-
-    /// A text of JSON with its hidden fields masked where they stand, so that its layout stays;
-    /// nothing where a field would still be seen.
-    fn in_place(&mut self, text: &str, again: &Redactor, depth: usize) -> Option<String> {
-        let before = self.masked.clone();
-        let kept = self.json_text(text).into_owned();
-        let is_complete = self.within(again, |walk| walk.unpacked(&kept, depth).is_none());
-        if !is_complete {
-            self.masked = before;
-        }
-        is_complete.then_some(kept)
-    }
-
-    /// What another walk finds with these rules, which is as deep as this one and keeps no counts.
-    fn within<T>(
-        &mut self,
-        redactor: &Redactor,
-        look: impl FnOnce(&mut Walk<'_, NoPostprocess>) -> T,
-    ) -> T {
-        let mut walk =
-            Walk::new(redactor, std::mem::take(&mut self.names), Bounds::WHOLE, NoPostprocess);
-        (walk.left, walk.level) = (self.left, self.level);
-        let out = look(&mut walk);
-        self.left = walk.left;
-        self.names = walk.names;
-        out
-    }
-
-    /// A text with values of fields masked where it is JSON, and whatever a rule finds; its layout
-    /// stays.
-    pub(crate) fn json_text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        let fields = json_text::hidden_fields(text, self);
-        self.redactor.text_with_fields(text, fields, &mut self.masked)
-    }
-
-    fn text<'t>(
-        &mut self,
-        redactor: &Redactor,
-        text: &'t str,
-        key: Option<FieldName<'_>>,
-    ) -> Cow<'t, str> {
-        let named = key.filter(|key| {
-            let looks = text.len() <= MAX_IN_CONTEXT && (3..=128).contains(&key.name.len());
-            looks && (key.meaning.context || is_token(text))
-        });
-        let redacted = match named {
-            Some(key) => match in_context(redactor, key.name, text) {
-                Some((masked, counts)) => {
-                    join(&mut self.masked, counts);
-                    Cow::Owned(masked)
-                }
-                None => Cow::Borrowed(text),
-            },
-            None => match redactor.plain_words(text) {
-                Some(how) => return self.postprocess.plain_words(text, how, &mut self.omitted),
-                None => redactor.long_text(text, &mut self.masked),
-            },
-        };
-        self.postprocess.string(redacted, &mut self.omitted)
-    }
-
     /// A name: redacted, then finished. What is learned of it is added to its meaning.
     pub(crate) fn key<'k>(&mut self, of: &mut FieldName<'k>) -> Cow<'k, str> {
         let FieldName { name, meaning } = of;
@@ -291,7 +195,7 @@ impl<'a, F: Postprocess> Walk<'a, F> {
         } else {
             match self.redactor.plain_words(name) {
                 Some(how) if self.postprocess.is_plain(how) => {
-                    *meaning = Meaning { clean: true, plain: true, ..*meaning };
+                    *meaning = FieldMeaning { clean: true, plain: true, ..*meaning };
                     return Cow::Borrowed(name);
                 }
                 Some(_) => Cow::Borrowed(*name),
@@ -301,7 +205,7 @@ impl<'a, F: Postprocess> Walk<'a, F> {
         let clean = redacted == *name;
         let (shown, plain) = self.postprocess.key(redacted);
         if clean {
-            *meaning = Meaning { clean, plain, ..*meaning };
+            *meaning = FieldMeaning { clean, plain, ..*meaning };
         }
         shown
     }

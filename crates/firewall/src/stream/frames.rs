@@ -10,7 +10,7 @@ use super::whole::StreamWhole;
 use crate::budget::Reservation;
 use crate::firewall::Firewall;
 use crate::frame::{compose, json_len};
-use crate::redact::{Disclosure, Redactor};
+use crate::redact::Redactor;
 use crate::spec::{FrameSpec, Limits};
 
 /// Characters that are kept back for the last frame, beyond its smallest form without a handle:
@@ -88,7 +88,7 @@ impl<'a> FrameStream<'a> {
     #[must_use]
     pub fn new(firewall: &Firewall, spec: FrameSpec<'a>, reserved: Option<Reservation>) -> Self {
         let limits = Limits::of(&spec);
-        let firewall = firewall.showing(Disclosure::of(&spec));
+        let firewall = firewall.showing(spec.disclosure());
         let mode = match limits.mode {
             _ if spec.strict => ResponseMode::HandleOnly,
             // What comes in parts is never there as a whole: its parts are rows.

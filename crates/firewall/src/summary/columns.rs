@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 use weaver_text::escape;
 
 use super::number::{push_count, push_rounded};
-use crate::frame::{Rows, ValueRenderer, for_rows};
+use crate::content::{Rows, ValueRenderer, for_rows};
 use crate::redact::MASK;
 use crate::redact::value::FieldName;
 
@@ -274,9 +274,9 @@ impl<'a> Column<'a> {
         match self {
             Self::Truth { yes, no } => {
                 let mut fact = begun(&renderer.key_of(key));
-                fact.push_str(": True=");
+                fact.push_str(": true=");
                 push_count(&mut fact, *yes);
-                fact.push_str(", False=");
+                fact.push_str(", false=");
                 push_count(&mut fact, *no);
                 Some(fact)
             }

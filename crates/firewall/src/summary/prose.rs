@@ -3,8 +3,8 @@
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use weaver_text::escape;
 
-use super::Goal;
-use crate::frame::ValueRenderer;
+use crate::content::ValueRenderer;
+use crate::goal::Goal;
 
 /// Characters of the beginning.
 const MAX_TEXT: usize = 500;

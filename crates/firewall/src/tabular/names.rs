@@ -15,7 +15,7 @@ pub(crate) fn in_order(raw: &RawResult) -> Vec<String> {
     });
     let own = match &raw.content {
         RawContent::Text(text) => Some(text.as_str()),
-        RawContent::Binary { bytes, .. } => crate::view::text_of(bytes),
+        RawContent::Binary { bytes, .. } => crate::tabular::text_of(bytes),
         RawContent::Json(_) | RawContent::Rows(_) => None,
     };
     own.or(block).map_or_else(Vec::new, of_text)
@@ -28,7 +28,7 @@ fn of_text(text: &str) -> Vec<String> {
     match head.as_bytes().first() {
         Some(b'{' | b'[') => of_first_row(head),
         Some(b'|') => super::markdown::head(head).unwrap_or_default(),
-        _ => crate::view::csv_head(head).unwrap_or_default(),
+        _ => super::csv::head(head).unwrap_or_default(),
     }
 }
 

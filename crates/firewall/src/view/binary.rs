@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 use weaver_types::RawContent;
 
-use super::registry::ViewResult;
-use crate::frame::Content;
+use super::view_result::ViewResult;
+use crate::content::Content;
 
 /// First bytes, where they stand, and what begins with them.
 const MAGIC: &[(usize, &[u8], &str)] = &[
@@ -65,7 +65,7 @@ pub(super) fn media_type(bytes: &[u8]) -> &'static str {
 pub(super) fn render(raw: &RawContent, digest: Option<&str>) -> ViewResult<'static> {
     let mut out = match raw {
         RawContent::Binary { media_type: declared, bytes } => json!({
-            "media_type": crate::frame::media_type(declared),
+            "media_type": crate::content::media_type(declared),
             "detected": media_type(bytes),
             "byte_size": bytes.len(),
         }),

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 
 use super::args::Args;
 use super::path::{self, Step};
-use super::registry::ViewResult;
+use super::view_result::ViewResult;
+use crate::content::{Content, Shape, ValueRenderer};
 use crate::error::HandleError;
-use crate::frame::{Content, Shape, ValueRenderer};
 use crate::query::{ViewRequest, unknown, wrong};
 use crate::redact::MASK;
 
@@ -70,7 +70,7 @@ pub(super) fn found<'v>(
     request: &ViewRequest,
     renderer: &ValueRenderer<'_>,
 ) -> Result<ViewResult<'v>, HandleError> {
-    let mut walk = Walk { root, around: around(root), renderer, omitted: Vec::new() };
+    let mut walk = JsonWalker { root, around: around(root), renderer, omitted: Vec::new() };
     let found = walk.follow(steps)?;
     let content = match request.name.as_str() {
         "get" => walk.get(&found, args.names("keys")?.as_deref()),
@@ -87,14 +87,14 @@ fn around(root: &Value) -> Option<&str> {
     root.as_object().filter(|_| wraps)?.iter().find(|(_, v)| v.is_array()).map(|(k, _)| k.as_str())
 }
 
-struct Walk<'v, 's, 'l> {
+struct JsonWalker<'v, 's, 'l> {
     root: &'v Value,
     around: Option<&'v str>,
     renderer: &'s ValueRenderer<'l>,
     omitted: Vec<(&'static str, usize)>,
 }
 
-impl<'v> Walk<'v, '_, '_> {
+impl<'v> JsonWalker<'v, '_, '_> {
     fn is_wrapper(&self, spot: &JsonLocation<'_>) -> bool {
         self.around.is_some() && std::ptr::eq(spot.value, self.root)
     }

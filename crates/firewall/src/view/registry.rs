@@ -9,9 +9,10 @@ use weaver_types::RawContent;
 
 use super::generator::{ViewGenerator, ViewSource};
 use super::kind::{self, DetectedKind, Kind};
+use super::view_result::ViewResult;
 use super::{binary, csv, json, rows, text};
+use crate::content::{Content, ValueRenderer};
 use crate::error::HandleError;
-use crate::frame::{Content, ValueRenderer};
 use crate::query::{Source, ViewRequest, unknown};
 
 /// The most generators that a host registers.
@@ -23,27 +24,6 @@ const MAX_NAME: usize = 32;
 #[derive(Clone, Default)]
 pub struct ViewRegistry {
     hosts: Vec<(Pattern, Arc<dyn ViewGenerator>)>,
-}
-
-/// What a view gives.
-pub(crate) struct ViewResult<'a> {
-    pub(crate) content: Content<'a>,
-    /// True when it was made of what may be seen: the restriction on fields is done with.
-    pub(crate) free: bool,
-    /// True when facts about it are meant, not its rows.
-    pub(crate) summary: bool,
-    /// What was left out of it, by kind.
-    pub(crate) omitted: Vec<(&'static str, usize)>,
-}
-
-impl<'a> ViewResult<'a> {
-    pub(super) fn free(content: Content<'a>) -> Self {
-        Self { content, free: true, summary: false, omitted: Vec::new() }
-    }
-
-    pub(super) fn summary(content: Content<'a>) -> Self {
-        Self { summary: true, ..Self::free(content) }
-    }
 }
 
 impl ViewRegistry {
@@ -167,9 +147,10 @@ fn owned<'a>(made: RawContent) -> Content<'a> {
         RawContent::Json(value) => Content::Json(Cow::Owned(value)),
         RawContent::Rows(rows) => Content::Json(Cow::Owned(rows.to_value())),
         RawContent::Text(text) => Content::Json(Cow::Owned(Value::String(text))),
-        RawContent::Binary { media_type, bytes } => {
-            Content::Binary { media_type: crate::frame::media_type(&media_type), len: bytes.len() }
-        }
+        RawContent::Binary { media_type, bytes } => Content::Binary {
+            media_type: crate::content::media_type(&media_type),
+            len: bytes.len(),
+        },
     }
 }
 

@@ -7,9 +7,9 @@ use weaver_types::JsonRows;
 
 use super::json::{self, MAX_FOUND, MAX_ITEMS};
 use super::path::Step;
-use super::registry::ViewResult;
+use super::view_result::ViewResult;
+use crate::content::{Content, ValueRenderer};
 use crate::error::HandleError;
-use crate::frame::{Content, ValueRenderer};
 use crate::query::{ViewRequest, as_line};
 
 /// The view, the same as [`json::render`] gives of the whole value; none where it needs all rows as
@@ -49,23 +49,22 @@ fn whole(
     renderer: &ValueRenderer<'_>,
 ) -> Option<JsonRows> {
     let is_plain = renderer.limits.allowed.is_none() && keys.is_none();
-    let Some(key) = rows.key() else { return fields(rows, is_plain, keys, renderer) };
+    let Some(key) = rows.key() else {
+        return if is_plain { Some(rows.clone()) } else { fields(rows, keys, renderer) };
+    };
     match below {
         None => is_plain.then(|| rows.clone()),
         Some(_) if json::masks(renderer, key) => None,
-        Some(_) => fields(&rows.list(), is_plain, keys, renderer),
+        Some(_) if is_plain => Some(rows.list()),
+        Some(_) => fields(&rows.list(), keys, renderer),
     }
 }
 
 fn fields(
     list: &JsonRows,
-    is_plain: bool,
     keys: Option<&[&str]>,
     renderer: &ValueRenderer<'_>,
 ) -> Option<JsonRows> {
-    if is_plain {
-        return Some(list.clone());
-    }
     let is_seen =
         |key: &str| keys.is_none_or(|keys| keys.contains(&key)) && renderer.limits.admits(key);
     let rows = list.rows().map(|mut row| {

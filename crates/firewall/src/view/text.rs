@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::args::Args;
-use super::registry::ViewResult;
+use super::view_result::ViewResult;
+use crate::content::Content;
 use crate::error::HandleError;
-use crate::frame::Content;
 use crate::query::{ViewRequest, wrong};
 
 /// The names of the views.

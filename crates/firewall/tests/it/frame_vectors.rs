@@ -92,8 +92,19 @@ fn unordered(facts: &[String]) -> Vec<String> {
     facts
 }
 
+/// Recorded facts, with JSON's words in place of Python's.
 fn strings(value: &Value) -> Vec<String> {
-    value.as_array().unwrap().iter().map(|fact| fact.as_str().unwrap().to_owned()).collect()
+    let in_json = |fact: &str| {
+        let fact = fact.replace(": dict with", ": object with").replace(": True=", ": true=");
+        let fact = fact.replace(", False=", ", false=");
+        match fact.rsplit_once(": ") {
+            Some((name, "None")) => format!("{name}: null"),
+            Some((name, "True")) => format!("{name}: true"),
+            Some((name, "False")) => format!("{name}: false"),
+            _ => fact,
+        }
+    };
+    value.as_array().unwrap().iter().map(|fact| in_json(fact.as_str().unwrap())).collect()
 }
 
 /// Cases: S01.

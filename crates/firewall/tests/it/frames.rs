@@ -27,7 +27,7 @@ fn rows_are_summed_up() {
             "Top keys: active, amt, id, name, status",
             "amt: min=0.00, max=16.50, avg=8.25",
             "id: min=0.00, max=11.00, avg=5.50",
-            "active: True=6, False=6",
+            "active: true=6, false=6",
             "status distribution: late=4, open=4, paid=4",
         ]
     );
@@ -53,10 +53,10 @@ fn objects_lists_and_texts_are_summed_up() {
             "Keys: a, b, d, l, n, t".to_owned(),
             format!("a: {}…", "x".repeat(79)),
             "b: 1".to_owned(),
-            "d: dict with keys [x, y]".to_owned(),
+            "d: object with keys [x, y]".to_owned(),
             "l: list of 2 items".to_owned(),
-            "n: None".to_owned(),
-            "t: True".to_owned(),
+            "n: null".to_owned(),
+            "t: true".to_owned(),
         ]
     );
     assert_eq!(summary(json!([1, "a"])), ["List of 2 items", "1", "a"]);

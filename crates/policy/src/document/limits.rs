@@ -3,7 +3,7 @@
 use weaver_types::Rung;
 
 use super::authority::authority;
-use super::matches::{matches, not_empty};
+use super::matches::{empty_table, matches};
 use super::node::Node;
 use super::reader::DocumentReader;
 use crate::bounds::{ApprovalBounds, StandingBounds};
@@ -79,7 +79,9 @@ fn read_reach(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> SeverityThres
     let Some(section) = node.section(reader, &["hold_from", "deny_from"]) else {
         return SeverityThresholds::default();
     };
-    not_empty(reader, node, section.is_empty());
+    if section.is_empty() {
+        empty_table(reader, node);
+    }
     SeverityThresholds {
         hold_from: section.get("hold_from").and_then(|n| rung_or_never(reader, &n)),
         deny_from: section.get("deny_from").and_then(|n| rung_or_never(reader, &n)),

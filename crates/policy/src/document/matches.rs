@@ -54,8 +54,9 @@ pub(super) fn matches(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Match
 
 /// A match inside another, which must say something.
 fn inner(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Match {
-    let empty = node.is_empty_table();
-    not_empty(reader, node, empty);
+    if node.is_empty_table() {
+        empty_table(reader, node);
+    }
     matches(reader, node)
 }
 
@@ -137,7 +138,9 @@ pub(super) fn fitting(
     node: &Node<'_>,
 ) -> BTreeMap<String, Pattern> {
     let entries = node.entries(reader);
-    not_empty(reader, node, node.is_empty_table());
+    if node.is_empty_table() {
+        empty_table(reader, node);
+    }
     let read = entries.into_iter().filter_map(|(name, node)| {
         let pattern = node.pattern(reader)?;
         Some((name.to_owned(), pattern))
@@ -161,13 +164,13 @@ fn filled<'t>(
     known: &[&str],
 ) -> Option<Section<'t>> {
     let section = node.section(reader, known)?;
-    not_empty(reader, node, section.is_empty());
+    if section.is_empty() {
+        empty_table(reader, node);
+    }
     Some(section)
 }
 
-pub(super) fn not_empty(reader: &mut DocumentReader<'_>, node: &Node<'_>, empty: bool) {
-    if empty {
-        let message = "an empty table says nothing";
-        node.wrong(reader, "policy.empty_table", message, "fill it or leave it out");
-    }
+pub(super) fn empty_table(reader: &mut DocumentReader<'_>, node: &Node<'_>) {
+    let message = "an empty table says nothing";
+    node.wrong(reader, "policy.empty_table", message, "fill it or leave it out");
 }

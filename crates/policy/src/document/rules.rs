@@ -3,7 +3,7 @@
 use weaver_types::ReasonCode;
 
 use super::authority;
-use super::matches::{fitting, matches, not_empty, roles};
+use super::matches::{empty_table, fitting, matches, roles};
 use super::node::Node;
 use super::reader::{DocumentReader, shown};
 use crate::rule::{DENY_CODES, Effect, JustificationNeed, Require, Rule};
@@ -66,7 +66,9 @@ fn code(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<ReasonCode> 
 fn require(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Require {
     let mut out = Require::default();
     let Some(section) = node.section(reader, &REQUIRE) else { return out };
-    not_empty(reader, node, section.is_empty());
+    if section.is_empty() {
+        empty_table(reader, node);
+    }
     if let Some(node) = section.get("roles") {
         out.roles = roles(reader, &node);
     }

@@ -88,7 +88,7 @@ impl ClassOutcomes {
         let confidence = sample.confidence.get();
         let place = (usize::from(confidence) * BINS / 1_000).min(BINS - 1);
         if let Some(bin) = self.bins.get_mut(place).filter(|_| !sample.synthetic) {
-            bin.add(confidence, sample.correct);
+            bin.add(sample);
         }
     }
 
@@ -124,11 +124,12 @@ struct Bin {
 }
 
 impl Bin {
-    fn add(&mut self, confidence: u16, correct: bool) {
-        let outcome: u16 = if correct { 1_000 } else { 0 };
+    fn add(&mut self, sample: &CalibrationSample) {
+        let confidence = sample.confidence.get();
+        let outcome: u16 = if sample.correct { 1_000 } else { 0 };
         let error = u64::from(outcome.abs_diff(confidence));
         self.samples = self.samples.saturating_add(1);
-        self.correct = self.correct.saturating_add(u64::from(correct));
+        self.correct = self.correct.saturating_add(u64::from(sample.correct));
         self.confidence = self.confidence.saturating_add(u64::from(confidence));
         self.square_error = self.square_error.saturating_add(error * error);
     }

@@ -1,10 +1,10 @@
 //! Calls that a limit counts together, and when each group was called.
 
-use std::collections::VecDeque;
+use std::borrow::Borrow;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
-use ahash::RandomState;
-use hashbrown::HashTable;
 use weaver_types::{AgentId, CapabilityId, PrincipalId, RunId, Tenant, Timestamp};
 
 /// Calls that one limit counts together, as a query names them.
@@ -42,8 +42,14 @@ struct Group {
     agent: Option<AgentId>,
 }
 
-impl Group {
-    fn as_ref(&self) -> GroupRef<'_> {
+/// What names a group: the group itself, or a query's view of it. A map finds its own groups by the
+/// view, so that a lookup copies nothing.
+trait GroupName {
+    fn view(&self) -> GroupRef<'_>;
+}
+
+impl GroupName for Group {
+    fn view(&self) -> GroupRef<'_> {
         GroupRef {
             limit: &self.limit,
             tenant: &self.tenant,
@@ -54,6 +60,46 @@ impl Group {
         }
     }
 }
+
+impl GroupName for GroupRef<'_> {
+    fn view(&self) -> GroupRef<'_> {
+        *self
+    }
+}
+
+impl<'a> Borrow<dyn GroupName + 'a> for Group {
+    fn borrow(&self) -> &(dyn GroupName + 'a) {
+        self
+    }
+}
+
+impl Hash for dyn GroupName + '_ {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.view().hash(state);
+    }
+}
+
+impl PartialEq for dyn GroupName + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.view() == other.view()
+    }
+}
+
+impl Eq for dyn GroupName + '_ {}
+
+impl Hash for Group {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.view().hash(state);
+    }
+}
+
+impl PartialEq for Group {
+    fn eq(&self, other: &Self) -> bool {
+        self.view() == other.view()
+    }
+}
+
+impl Eq for Group {}
 
 /// The times of the calls of a group, earliest first, with how long each counts.
 #[derive(Debug, Clone, Default)]
@@ -69,40 +115,30 @@ impl Times {
     }
 }
 
-/// The times of all groups. A group is looked up by what the query names, without a copy of it.
+/// The times of all groups. The hash is keyed (SipHash): others choose the names.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Groups {
-    table: HashTable<(Group, Times)>,
-    hasher: RandomState,
-}
+pub(crate) struct Groups(HashMap<Group, Times>);
 
 impl Groups {
     pub(crate) fn len(&self) -> usize {
-        self.table.len()
+        self.0.len()
     }
 
     pub(crate) fn get(&self, group: GroupRef<'_>) -> Option<&Times> {
-        let hash = self.hasher.hash_one(group);
-        self.table.find(hash, |(own, _)| own.as_ref() == group).map(|(_, times)| times)
+        self.0.get(&group as &dyn GroupName)
     }
 
     /// The times of a group, empty where it is new.
     pub(crate) fn of(&mut self, group: GroupRef<'_>) -> &mut Times {
-        let Self { table, hasher } = self;
-        let hash = hasher.hash_one(group);
-        let same = |(own, _): &(Group, Times)| own.as_ref() == group;
-        let rehash = |(own, _): &(Group, Times)| hasher.hash_one(own.as_ref());
-        let entry = table.entry(hash, same, rehash);
-        let found = entry.or_insert_with(|| (group.to_group(), Times::default()));
-        &mut found.into_mut().1
+        self.0.entry(group.to_group()).or_default()
     }
 
     pub(crate) fn times(&self) -> impl Iterator<Item = &Times> {
-        self.table.iter().map(|(_, times)| times)
+        self.0.values()
     }
 
     /// Keeps the groups of which this says so, by the name of their limit.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&str, &mut Times) -> bool) {
-        self.table.retain(|(group, times)| keep(&group.limit, times));
+        self.0.retain(|group, times| keep(&group.limit, times));
     }
 }

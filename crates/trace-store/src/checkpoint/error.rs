@@ -42,7 +42,7 @@ pub enum CheckpointError {
         /// Its place.
         seq: u64,
         /// What is wrong.
-        why: &'static str,
+        why: KeyEventError,
     },
     /// Too few witnesses signed.
     #[error("{found} of the {wanted} witnesses needed signed this checkpoint")]
@@ -76,7 +76,7 @@ pub enum CheckpointError {
         /// Its place in the receipt, from 0.
         index: usize,
         /// What is wrong.
-        why: &'static str,
+        why: ReceiptEventError,
     },
     /// The two checkpoints do not conflict, or the proof does not show it.
     #[error("no equivocation is proven: {0}")]
@@ -129,4 +129,88 @@ impl CheckpointError {
             Self::File(_) => "witness.file",
         }
     }
+}
+
+/// Why a key event of a log is not valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyEventError {
+    /// The payload is no JSON object.
+    #[error("its payload is no JSON object")]
+    Payload,
+    /// The payload has another version.
+    #[error("its version is not 1")]
+    Version,
+    /// A text in it is no verifier key.
+    #[error("a key in it is no verifier key")]
+    VerifierKey,
+    /// Of previous key and signature one is missing.
+    #[error("previous key and signature do not stand together")]
+    Unpaired,
+    /// It does not say how long the log was.
+    #[error("it has no `from`")]
+    From,
+    /// It has unknown fields or is not canonical.
+    #[error("its payload has unknown fields or is not canonical")]
+    NotCanonical,
+    /// It says that the log was longer than it was.
+    #[error("it says that the log was longer than it was")]
+    Future,
+    /// Its key is that of another log.
+    #[error("its key is not one of this log")]
+    OtherLog,
+    /// Its key was in use before.
+    #[error("its key was in use before")]
+    Reused,
+    /// What was signed cannot be written.
+    #[error("it cannot be written")]
+    Unwritable,
+    /// It declares nothing and ends nothing.
+    #[error("it says nothing")]
+    Empty,
+    /// It names a predecessor where no key is in force.
+    #[error("it names a key before it, and there is none")]
+    NoPredecessor,
+    /// The key in force did not sign it.
+    #[error("the key before it did not sign it")]
+    Unsigned,
+    /// Its predecessor is not the key in force.
+    #[error("the key before it is another one")]
+    OtherPredecessor,
+    /// The signature of its predecessor does not fit.
+    #[error("the signature of the key before it does not fit")]
+    Signature,
+    /// It cannot be read.
+    #[error("it cannot be read")]
+    Unreadable,
+}
+
+/// Why an event of a receipt does not fit its checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReceiptEventError {
+    /// The header cannot be read.
+    #[error("its header is none")]
+    Header,
+    /// The header is of another log.
+    #[error("its header is of another log")]
+    OtherLog,
+    /// The event is of another call.
+    #[error("it is not of this call")]
+    OtherCall,
+    /// The inclusion proof does not lead to the checkpoint.
+    #[error("its proof does not lead to the checkpoint")]
+    Inclusion,
+    /// The payload is not the one that the header commits to.
+    #[error("its payload is not the one its header commits to")]
+    Commitment,
+    /// The checkpoint does not cover the event.
+    #[error("the checkpoint does not cover it")]
+    Uncovered,
+    /// The event does not stand in the order of the log.
+    #[error("it does not stand in the order of the log")]
+    Order,
+    /// A key event does not disclose its payload.
+    #[error("a key event does not disclose its payload")]
+    UndisclosedKey,
 }

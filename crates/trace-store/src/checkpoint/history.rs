@@ -14,7 +14,7 @@ use weaver_types::digest::Tag;
 use weaver_types::ledger::{MAX_PAGE, StoredEvent};
 use weaver_types::{EventKind, LogId};
 
-use super::CheckpointError;
+use super::error::{CheckpointError, KeyEventError};
 use super::key::{KeyUse, Signer, VerifierKey};
 use crate::entry::Header;
 use crate::verify::Source;
@@ -90,19 +90,19 @@ impl KeyChange {
     }
 
     /// Reads a payload and nothing but what [`KeyChange::to_payload`] writes.
-    fn parse(payload: &[u8]) -> Result<Self, &'static str> {
+    fn parse(payload: &[u8]) -> Result<Self, KeyEventError> {
         let Ok(Value::Object(map)) = canonical::parse(payload, Profile::Record) else {
-            return Err("its payload is no JSON object");
+            return Err(KeyEventError::Payload);
         };
         if map.get("v").and_then(Value::as_u64) != Some(VERSION) {
-            return Err("its version is not 1");
+            return Err(KeyEventError::Version);
         }
         let key = |name| match map.get(name).map(Value::as_str) {
             None => Ok(None),
             Some(text) => text
                 .and_then(|text| text.parse::<VerifierKey>().ok())
                 .map(Some)
-                .ok_or("a key in it is no verifier key"),
+                .ok_or(KeyEventError::VerifierKey),
         };
         let signature = map.get("signature").map(|value| {
             let bytes = value.as_str().and_then(|text| STANDARD.decode(text).ok());
@@ -111,14 +111,14 @@ impl KeyChange {
         let previous = match (key("previous")?, signature) {
             (None, None) => None,
             (Some(previous), Some(Some(signature))) => Some((previous, signature)),
-            _ => return Err("previous key and signature do not stand together"),
+            _ => return Err(KeyEventError::Unpaired),
         };
-        let from = map.get("from").and_then(Value::as_u64).ok_or("it has no `from`")?;
+        let from = map.get("from").and_then(Value::as_u64).ok_or(KeyEventError::From)?;
         let change = Self { key: key("key")?, from, previous };
         if change.to_payload().is_ok_and(|bytes| bytes == payload) {
             Ok(change)
         } else {
-            Err("its payload has unknown fields or is not canonical")
+            Err(KeyEventError::NotCanonical)
         }
     }
 }
@@ -199,32 +199,32 @@ impl KeyHistory {
         self.step(log, seq, payload).map_err(|why| CheckpointError::KeyEvent { seq, why })
     }
 
-    fn step(&mut self, log: &LogId, seq: u64, payload: &[u8]) -> Result<(), &'static str> {
+    fn step(&mut self, log: &LogId, seq: u64, payload: &[u8]) -> Result<(), KeyEventError> {
         let change = KeyChange::parse(payload)?;
         if change.from > seq {
-            return Err("it says that the log was longer than it was");
+            return Err(KeyEventError::Future);
         }
         if let Some(key) = &change.key {
             if key.name() != log.as_str() || key.usage() != KeyUse::Log {
-                return Err("its key is not one of this log");
+                return Err(KeyEventError::OtherLog);
             }
             if self.periods.iter().any(|period| period.key.public() == key.public()) {
-                return Err("its key was in use before");
+                return Err(KeyEventError::Reused);
             }
         }
-        let message = change.message().map_err(|_| "it cannot be written")?;
+        let message = change.message().map_err(|_| KeyEventError::Unwritable)?;
         let current = self.periods.last_mut().filter(|period| period.until.is_none());
         match (current, &change.previous) {
             (None, None) if change.key.is_some() => {}
-            (None, None) => return Err("it says nothing"),
-            (None, Some(_)) => return Err("it names a key before it, and there is none"),
-            (Some(_), None) => return Err("the key before it did not sign it"),
+            (None, None) => return Err(KeyEventError::Empty),
+            (None, Some(_)) => return Err(KeyEventError::NoPredecessor),
+            (Some(_), None) => return Err(KeyEventError::Unsigned),
             (Some(current), Some((previous, signature))) => {
                 if current.key != *previous {
-                    return Err("the key before it is another one");
+                    return Err(KeyEventError::OtherPredecessor);
                 }
                 let verified = previous.public().verify(Tag::LOG_KEY, &message, signature);
-                verified.map_err(|_| "the signature of the key before it does not fit")?;
+                verified.map_err(|_| KeyEventError::Signature)?;
                 current.until = Some(seq);
             }
         }

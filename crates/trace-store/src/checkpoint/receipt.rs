@@ -5,7 +5,7 @@ use weaver_types::ledger::MAX_PAGE;
 use weaver_types::{CallId, EventKind};
 
 use super::form::{Form, bytes, field, hashes, only, pack, text, unpack};
-use super::{Checkpoint, CheckpointError, KeyHistory, Note, Trust, Verified};
+use super::{Checkpoint, CheckpointError, KeyHistory, Note, ReceiptEventError, Trust, Verified};
 use crate::entry::{Header, SALT, commitment};
 use crate::merkle::{self, Hash};
 use crate::verify::{Prove, Source};
@@ -116,7 +116,7 @@ impl Receipt {
         }
         let mut events = Vec::new();
         for (index, place) in places.iter().enumerate() {
-            let outside = CheckpointError::Event { index, why: "the checkpoint does not cover it" };
+            let outside = CheckpointError::Event { index, why: ReceiptEventError::Uncovered };
             if *place >= size {
                 return Err(outside);
             }
@@ -145,7 +145,7 @@ impl Receipt {
             let proven = self.event(event, &checkpoint).map_err(bad)?;
             let ProvenEvent { header, payload } = &proven;
             if header.seq < next {
-                return Err(bad("it does not stand in the order of the log"));
+                return Err(bad(ReceiptEventError::Order));
             }
             next = header.seq + 1;
             if header.kind != EventKind::LogKey {
@@ -153,7 +153,7 @@ impl Receipt {
             } else if let Some(payload) = payload {
                 history.take(&checkpoint.origin, header.seq, payload)?;
             } else {
-                return Err(bad("a key event does not disclose its payload"));
+                return Err(bad(ReceiptEventError::UndisclosedKey));
             }
         }
         if !events.iter().any(|e| e.header.kind == EventKind::Intent || ends(e.header.kind)) {
@@ -167,17 +167,17 @@ impl Receipt {
         &self,
         event: &ReceiptEvent,
         checkpoint: &Checkpoint,
-    ) -> Result<ProvenEvent, &'static str> {
-        let header = Header::parse(&event.header).map_err(|_| "its header is none")?;
+    ) -> Result<ProvenEvent, ReceiptEventError> {
+        let header = Header::parse(&event.header).map_err(|_| ReceiptEventError::Header)?;
         if header.log != checkpoint.origin {
-            return Err("its header is of another log");
+            return Err(ReceiptEventError::OtherLog);
         }
         if header.kind != EventKind::LogKey && header.call.as_ref() != Some(&self.call) {
-            return Err("it is not of this call");
+            return Err(ReceiptEventError::OtherCall);
         }
         let (leaf, root) = (merkle::leaf_hash(&event.header), checkpoint.root.as_bytes());
         if !merkle::verify_inclusion(&leaf, header.seq, checkpoint.size, &event.path, root) {
-            return Err("its proof does not lead to the checkpoint");
+            return Err(ReceiptEventError::Inclusion);
         }
         let payload = match &event.disclosed {
             None => None,
@@ -186,7 +186,7 @@ impl Receipt {
             {
                 Some(payload.clone())
             }
-            Some(_) => return Err("its payload is not the one its header commits to"),
+            Some(_) => return Err(ReceiptEventError::Commitment),
         };
         Ok(ProvenEvent { header, payload })
     }

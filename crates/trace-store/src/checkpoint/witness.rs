@@ -123,7 +123,9 @@ impl Witness {
         note: &Note,
         consistency: &[Hash],
         trust: &Trust,
-        (name, signer, at): (&str, &dyn Signer, Timestamp),
+        name: &str,
+        signer: &dyn Signer,
+        at: Timestamp,
     ) -> Result<Note, CheckpointError> {
         let Checkpoint { origin, size, root, .. } = trust.open(note)?.checkpoint;
         let refuse = |why| Err(CheckpointError::Inconsistent(why));

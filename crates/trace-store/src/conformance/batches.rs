@@ -3,7 +3,7 @@
 use weaver_types::ledger::{Batch, Expect, Ledger, LedgerError, Put, Replace};
 
 use super::support::{
-    Found, add, batch, commit, delete, ensure, event, key, no, put, record, refused,
+    CheckResult, add, batch, commit, delete, ensure, event, key, put, record, refused,
 };
 
 pub(super) fn guard(id: &str, version: Option<u64>) -> Batch {
@@ -15,30 +15,30 @@ fn conflict(id: &str) -> impl FnOnce(&LedgerError) -> bool {
     move |error| *error == LedgerError::Conflict { key }
 }
 
-pub(super) fn whole(ledger: &dyn Ledger) -> Found {
+pub(super) fn whole(ledger: &dyn Ledger) -> CheckResult {
     commit(ledger, put("a", b"1"))?;
-    let change = || put("b", b"2").with_event(event("{}")).join(add("n", 1, (0, 9)));
+    let change = || put("b", b"2").with_event(event("{}")).join(add("n", 1, 0..=9));
     refused(ledger, change().join(guard("a", Some(2))), conflict("a"))?;
     refused(ledger, change().join(guard("a", None)), conflict("a"))?;
     refused(ledger, change().join(guard("c", Some(1))), conflict("c"))?;
-    refused(ledger, change().join(add("m", 5, (0, 4))), |error| {
+    refused(ledger, change().join(add("m", 5, 0..=4)), |error| {
         *error == LedgerError::OutOfBounds { key: key("m") }
     })?;
     ensure(record(ledger, "n")?.is_none(), "a counter of a refused batch moved")?;
     commit(ledger, change().join(guard("a", Some(1))))?;
     ensure(record(ledger, "n")? == Some((1, b"1".to_vec())), "the counter did not move")?;
     ensure(record(ledger, "b")? == Some((1, b"2".to_vec())), "the record was not written")?;
-    ensure(ledger.head().map_err(no)?.size == 1, "the event was not appended")
+    ensure(ledger.head()?.size == 1, "the event was not appended")
 }
 
-pub(super) fn guards(ledger: &dyn Ledger) -> Found {
+pub(super) fn guards(ledger: &dyn Ledger) -> CheckResult {
     commit(ledger, guard("a", None).join(put("a", b"1")))?;
     commit(ledger, guard("a", Some(1)).join(put("a", b"2")))?;
     commit(ledger, guard("a", Some(2)).join(Batch { delete: vec![key("a")], ..batch() }))?;
     commit(ledger, guard("a", None))
 }
 
-pub(super) fn replaced(ledger: &dyn Ledger) -> Found {
+pub(super) fn replaced(ledger: &dyn Ledger) -> CheckResult {
     let replace = |value: &[u8], version| {
         let put = Put { key: key("a"), value: value.to_vec(), expires_at: None };
         Batch { replace: vec![Replace { put, version }], ..batch() }
@@ -51,17 +51,17 @@ pub(super) fn replaced(ledger: &dyn Ledger) -> Found {
     ensure(record(ledger, "a")? == Some((2, b"2".to_vec())), "the record was not replaced")?;
     commit(ledger, put("a", b"4").join(replace(b"3", Some(2))))?;
     ensure(record(ledger, "a")? == Some((4, b"4".to_vec())), "a later write was not the last")?;
-    commit(ledger, add("n", 1, (0, 9)).join(delete("a")).join(replace(b"5", Some(4))))?;
+    commit(ledger, add("n", 1, 0..=9).join(delete("a")).join(replace(b"5", Some(4))))?;
     ensure(record(ledger, "a")?.is_none(), "the record was not removed")
 }
 
-pub(super) fn once(ledger: &dyn Ledger) -> Found {
+pub(super) fn once(ledger: &dyn Ledger) -> CheckResult {
     let used = || batch().create(key("tok"), b"{}".to_vec(), None).with_event(event("{}"));
     commit(ledger, used())?;
     refused(ledger, used(), conflict("tok"))
 }
 
-pub(super) fn race(ledger: &dyn Ledger) -> Found {
+pub(super) fn race(ledger: &dyn Ledger) -> CheckResult {
     let (racers, rounds) = (8, 20);
     let won = std::thread::scope(|scope| {
         let racers = (0..racers).map(|_| {
@@ -78,5 +78,5 @@ pub(super) fn race(ledger: &dyn Ledger) -> Found {
         racers.into_iter().map(|racer| racer.join().unwrap_or(usize::MAX / 16)).sum::<usize>()
     });
     ensure(won == rounds, format!("{won} wins in {rounds} races"))?;
-    ensure(ledger.head().map_err(no)?.size == rounds as u64, "losers left events behind")
+    ensure(ledger.head()?.size == rounds as u64, "losers left events behind")
 }

@@ -3,7 +3,7 @@
 use weaver_types::ledger::{Batch, Ledger, LedgerError, MAX_BATCH_EVENTS, MAX_PAYLOAD, NewEvent};
 
 use super::support::{
-    self, Found, add, batch, commit, delete, ensure, event, event_at, key, no, put, record,
+    self, CheckResult, add, batch, commit, delete, ensure, event, event_at, key, put, record,
 };
 use crate::limits::{MAX_BATCH_RECORDS, MAX_KEY, MAX_VALUE};
 
@@ -12,7 +12,7 @@ fn sized(size: usize) -> NewEvent {
     event(&format!("\"{}\"", "x".repeat(size.saturating_sub(2))))
 }
 
-pub(super) fn refused(ledger: &dyn Ledger) -> Found {
+pub(super) fn refused(ledger: &dyn Ledger) -> CheckResult {
     oversize().into_iter().try_for_each(|(name, bad)| refused_one(ledger, name, bad))
 }
 
@@ -25,7 +25,7 @@ fn oversize() -> Vec<(&'static str, Batch)> {
         ("a long payload", batch().with_event(sized(MAX_PAYLOAD + 1))),
         ("many events", Batch { events: vec![event("{}"); MAX_BATCH_EVENTS + 1], ..batch() }),
         ("a long key", put(&long, b"x")),
-        ("a long key to count", add(&long, 1, (0, 1))),
+        ("a long key to count", add(&long, 1, 0..=1)),
         ("a long key to remove", delete(&long)),
         ("a large value", put("large", &vec![0; MAX_VALUE + 1])),
         ("many records", many.fold(batch(), Batch::join)),
@@ -38,22 +38,22 @@ fn oversize() -> Vec<(&'static str, Batch)> {
     ]
 }
 
-fn refused_one(ledger: &dyn Ledger, name: &str, bad: Batch) -> Found {
+fn refused_one(ledger: &dyn Ledger, name: &str, bad: Batch) -> CheckResult {
     let change = put("beside", b"x").with_event(event("{}")).join(bad);
     support::refused(ledger, change, |error| matches!(error, LedgerError::Malformed(_)))
-        .map_err(|what| format!("{name}: {what}"))
+        .map_err(|what| format!("{name}: {what}").into())
 }
 
-pub(super) fn taken(ledger: &dyn Ledger) -> Found {
+pub(super) fn taken(ledger: &dyn Ledger) -> CheckResult {
     commit(ledger, batch().with_event(sized(MAX_PAYLOAD)))?;
     commit(ledger, Batch { events: vec![event("{}"); MAX_BATCH_EVENTS], ..batch() })?;
     commit(ledger, put(&"k".repeat(MAX_KEY), &vec![0; MAX_VALUE]))?;
     commit(ledger, batch())?;
     commit(ledger, batch().with_event(event_at(1 << 53, "{}")))?;
-    ensure(ledger.head().map_err(no)?.size == MAX_BATCH_EVENTS as u64 + 2, "events are missing")
+    ensure(ledger.head()?.size == MAX_BATCH_EVENTS as u64 + 2, "events are missing")
 }
 
-pub(super) fn canonical(ledger: &dyn Ledger) -> Found {
+pub(super) fn canonical(ledger: &dyn Ledger) -> CheckResult {
     for bad in [
         "",
         "{",

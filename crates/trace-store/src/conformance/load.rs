@@ -13,7 +13,7 @@ use weaver_types::ledger::{
     Batch, Durability, Ledger, LedgerError, MAX_BATCH_EVENTS, MAX_PAGE, Namespace, Receipt, Ticket,
 };
 
-use super::support::{Found, add, batch, commit, ensure, event, key, no, put, record, refused};
+use super::support::{CheckResult, add, batch, commit, ensure, event, key, put, record, refused};
 
 const LEVELS: [Durability; 2] = [Durability::Os, Durability::Disk];
 
@@ -22,10 +22,10 @@ fn numbered(n: u64, level: Durability) -> Batch {
 }
 
 /// The payloads of all events, by sequence number, read page by page.
-fn payloads(ledger: &dyn Ledger) -> Result<Vec<Vec<u8>>, String> {
+fn payloads(ledger: &dyn Ledger) -> CheckResult<Vec<Vec<u8>>> {
     let mut all = Vec::new();
     loop {
-        let page = ledger.events(all.len() as u64, 97).map_err(no)?;
+        let page = ledger.events(all.len() as u64, 97)?;
         if page.is_empty() {
             return Ok(all);
         }
@@ -36,7 +36,7 @@ fn payloads(ledger: &dyn Ledger) -> Result<Vec<Vec<u8>>, String> {
     }
 }
 
-pub(super) fn concurrent(ledger: &dyn Ledger) -> Found {
+pub(super) fn concurrent(ledger: &dyn Ledger) -> CheckResult {
     let (callers, each) = (16_u64, 40_u64);
     let done: Vec<Result<Vec<(u64, u64)>, LedgerError>> = std::thread::scope(|scope| {
         let callers = (0..callers).map(|caller| {
@@ -55,7 +55,7 @@ pub(super) fn concurrent(ledger: &dyn Ledger) -> Found {
     });
     let mut all = BTreeMap::new();
     for caller in done {
-        let caller = caller.map_err(no)?;
+        let caller = caller?;
         ensure(caller.is_sorted(), "what was acknowledged first does not stand first")?;
         for (seq, n) in caller {
             ensure(all.insert(seq, n).is_none(), "two events have one number")?;
@@ -67,7 +67,7 @@ pub(super) fn concurrent(ledger: &dyn Ledger) -> Found {
     ensure(told.eq(payloads), "an event does not stand where its receipt says")
 }
 
-pub(super) fn overflow(ledger: &dyn Ledger) -> Found {
+pub(super) fn overflow(ledger: &dyn Ledger) -> CheckResult {
     let tickets: Vec<Ticket> =
         (0..6_000).map(|n| ledger.commit(numbered(n, Durability::Os))).collect();
     let mut taken = Vec::new();
@@ -81,16 +81,16 @@ pub(super) fn overflow(ledger: &dyn Ledger) -> Found {
     commit(ledger, numbered(0, Durability::Disk))
 }
 
-pub(super) fn order(ledger: &dyn Ledger) -> Found {
+pub(super) fn order(ledger: &dyn Ledger) -> CheckResult {
     for round in 0..3 {
         let before: Vec<Ticket> =
             (0..20).map(|n| ledger.commit(numbered(n, Durability::Os))).collect();
-        let last = ledger.commit(numbered(20, Durability::Disk)).wait().map_err(no)?;
-        let synced = ledger.synced_head().map_err(no)?;
+        let last = ledger.commit(numbered(20, Durability::Disk)).wait()?;
+        let synced = ledger.synced_head()?;
         let seq = last.first_seq.unwrap_or(0);
         ensure(seq == round * 21 + 20 && synced.size > seq, "what is synced is not all before it")?;
         for (n, ticket) in (round * 21..).zip(before) {
-            let receipt = ticket.wait().map_err(no)?;
+            let receipt = ticket.wait()?;
             ensure(receipt.first_seq == Some(n), "batches of one caller changed places")?;
         }
     }
@@ -99,13 +99,13 @@ pub(super) fn order(ledger: &dyn Ledger) -> Found {
 
 /// What was waited for together is written together: a level is recorded only where it was reached,
 /// and it is the one that the receipt told.
-pub(super) fn truthful(ledger: &dyn Ledger) -> Found {
+pub(super) fn truthful(ledger: &dyn Ledger) -> CheckResult {
     let tickets = (0..200).zip(LEVELS.into_iter().cycle());
     let tickets: Vec<Ticket> =
         tickets.map(|(n, level)| ledger.commit(numbered(n, level))).collect();
     let told: Result<Vec<Receipt>, _> = tickets.into_iter().map(Ticket::wait).collect();
-    let (told, events) = (told.map_err(no)?, ledger.events(0, 200).map_err(no)?);
-    let synced = ledger.synced_head().map_err(no)?.size;
+    let (told, events) = (told?, ledger.events(0, 200)?);
+    let synced = ledger.synced_head()?.size;
     ensure(told.len() == events.len(), "events are missing")?;
     for (told, event) in told.iter().zip(&events) {
         ensure(told.first_seq == Some(event.seq), "a receipt names another event")?;
@@ -123,20 +123,20 @@ pub(super) fn truthful(ledger: &dyn Ledger) -> Found {
     Ok(())
 }
 
-pub(super) fn large(ledger: &dyn Ledger) -> Found {
+pub(super) fn large(ledger: &dyn Ledger) -> CheckResult {
     let records = (0..2_000).map(|n| put(&format!("r{n:04}"), b"x"));
     let events = vec![event("{}"); MAX_BATCH_EVENTS];
     let change = records.fold(Batch { events, ..batch() }, Batch::join);
     let full = |error: &LedgerError| matches!(error, LedgerError::OutOfBounds { .. });
-    refused(ledger, change.clone().join(add("n", 2, (0, 1))), full)?;
+    refused(ledger, change.clone().join(add("n", 2, 0..=1)), full)?;
     ensure(record(ledger, "r1999")?.is_none(), "a refused batch left a record")?;
-    commit(ledger, change.join(add("n", 1, (0, 1))))?;
-    ensure(ledger.head().map_err(no)?.size == MAX_BATCH_EVENTS as u64, "events are missing")?;
+    commit(ledger, change.join(add("n", 1, 0..=1)))?;
+    ensure(ledger.head()?.size == MAX_BATCH_EVENTS as u64, "events are missing")?;
     let (mut seen, mut after) = (0, None);
     loop {
         let list =
             ledger.list(&Tenant::default(), Namespace::TokenUse, after.as_deref(), usize::MAX);
-        let page = list.map_err(no)?;
+        let page = list?;
         ensure(page.len() <= MAX_PAGE, "a page is longer than the longest")?;
         let Some((last, _)) = page.last() else { break };
         (seen, after) = (seen + page.len(), Some(last.clone()));
@@ -144,7 +144,7 @@ pub(super) fn large(ledger: &dyn Ledger) -> Found {
     ensure(seen == 2_001, format!("{seen} records are listed"))
 }
 
-pub(super) fn followed(ledger: &dyn Ledger) -> Found {
+pub(super) fn followed(ledger: &dyn Ledger) -> CheckResult {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
@@ -161,15 +161,15 @@ pub(super) fn followed(ledger: &dyn Ledger) -> Found {
                 Err(what) => break Err(what),
             }
         };
-        writer.join().unwrap_or_else(|_| Err("the writer died".to_owned())).and(read)
+        writer.join().unwrap_or_else(|_| Err("the writer died".into())).and(read)
     })
 }
 
 /// Reads all that is there from `from` on; gives up to where.
-fn follow(ledger: &dyn Ledger, from: u64) -> Result<u64, String> {
+fn follow(ledger: &dyn Ledger, from: u64) -> CheckResult<u64> {
     let mut seen = from;
     loop {
-        let page = ledger.events(seen, 7).map_err(no)?;
+        let page = ledger.events(seen, 7)?;
         if page.is_empty() {
             return Ok(seen);
         }
@@ -177,20 +177,20 @@ fn follow(ledger: &dyn Ledger, from: u64) -> Result<u64, String> {
             ensure(event.seq == seen, "a page has a gap")?;
             seen += 1;
         }
-        ensure(ledger.head().map_err(no)?.size >= seen, "an event is read before it is committed")?;
+        ensure(ledger.head()?.size >= seen, "an event is read before it is committed")?;
     }
 }
 
-struct Unpark(Thread);
+struct ThreadWaker(Thread);
 
-impl Wake for Unpark {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }
 }
 
-pub(super) fn awaited(ledger: &dyn Ledger) -> Found {
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+pub(super) fn awaited(ledger: &dyn Ledger) -> CheckResult {
+    let waker = Waker::from(Arc::new(ThreadWaker(std::thread::current())));
     let mut context = Context::from_waker(&waker);
     for n in 0..20 {
         let mut ticket = pin!(ledger.commit(numbered(n, Durability::Disk)));
@@ -200,12 +200,9 @@ pub(super) fn awaited(ledger: &dyn Ledger) -> Found {
                 Poll::Pending => std::thread::park(),
             }
         };
-        ensure(done.map_err(no)?.first_seq == Some(n), "an awaited commit is another")?;
+        ensure(done?.first_seq == Some(n), "an awaited commit is another")?;
     }
     drop(ledger.commit(put("unheard", b"x")));
     commit(ledger, batch())?;
-    ensure(
-        ledger.read(&key("unheard")).map_err(no)?.is_some(),
-        "a dropped ticket took a batch back",
-    )
+    ensure(ledger.read(&key("unheard"))?.is_some(), "a dropped ticket took a batch back")
 }

@@ -6,17 +6,17 @@ use weaver_types::ledger::{
 use weaver_types::{CallId, EventKind, Tenant, Timestamp};
 
 use super::support::{
-    Found, batch, commit, ensure, event, event_at, key, no, put, record, refused,
+    CheckResult, batch, commit, ensure, event, event_at, key, put, record, refused,
 };
 use crate::merkle::{Frontier, leaf_hash};
 use crate::prune::{INTENT_AGE, Note, Reason};
 
 /// A batch that prunes events, and says so.
-fn pruning(seqs: &[u64]) -> Result<Batch, String> {
+fn pruning(seqs: &[u64]) -> CheckResult<Batch> {
     Ok(Batch { prune: seqs.to_vec(), ..batch().with_event(note(seqs)?) })
 }
 
-fn note(seqs: &[u64]) -> Result<NewEvent, String> {
+fn note(seqs: &[u64]) -> CheckResult<NewEvent> {
     let note = Note::of(seqs.to_vec(), Reason::Age, "conformance").and_then(|note| note.to_bytes());
     let payload = note.map_err(|error| error.to_string())?;
     Ok(NewEvent { kind: EventKind::Pruned, payload: payload.into(), ..event("{}") })
@@ -27,8 +27,8 @@ fn of_kind(kind: EventKind, payload: &str) -> NewEvent {
 }
 
 /// The payload of an event; an error when only one of payload and salt is there.
-fn payload(ledger: &dyn Ledger, seq: u64) -> Result<Option<Vec<u8>>, String> {
-    let found = ledger.events(seq, 1).map_err(no)?.pop();
+fn payload(ledger: &dyn Ledger, seq: u64) -> CheckResult<Option<Vec<u8>>> {
+    let found = ledger.events(seq, 1)?.pop();
     let found = found.ok_or_else(|| format!("event {seq} is not there"))?;
     ensure(found.salt.is_some() == found.payload.is_some(), "a salt stays, or goes alone")?;
     Ok(found.payload)
@@ -38,14 +38,14 @@ fn is_kept(error: &LedgerError, seq: u64) -> bool {
     matches!(error, LedgerError::Kept { seq: found, .. } if *found == seq)
 }
 
-pub(super) fn removed(ledger: &dyn Ledger) -> Found {
+pub(super) fn removed(ledger: &dyn Ledger) -> CheckResult {
     for n in 0..10 {
         commit(ledger, batch().with_event(event(&format!("{{\"n\":{n}}}"))))?;
     }
-    let before = ledger.events(0, 10).map_err(no)?;
+    let before = ledger.events(0, 10)?;
     commit(ledger, pruning(&[7, 2, 3])?.join(put("beside", b"x")))?;
     ensure(record(ledger, "beside")?.is_some(), "the rest of the batch was not applied")?;
-    let after = ledger.events(0, 20).map_err(no)?;
+    let after = ledger.events(0, 20)?;
     ensure(after.len() == 11, "an event is gone, or none tells of the pruning")?;
     let mut frontier = Frontier::default();
     for (then, now) in before.iter().zip(&after) {
@@ -56,14 +56,14 @@ pub(super) fn removed(ledger: &dyn Ledger) -> Found {
         ensure(pruned || now == then, "an event that was not named has changed")?;
     }
     after.iter().for_each(|event| frontier.push(leaf_hash(&event.header)));
-    let head = ledger.head().map_err(no)?;
+    let head = ledger.head()?;
     ensure(*head.root.as_bytes() == frontier.root(), "the root is not that of the headers")?;
     commit(ledger, batch().with_event(event("{}")))?;
     commit(ledger, pruning(&[0])?)?;
     ensure(payload(ledger, 0)?.is_none(), "a second pruning did nothing")
 }
 
-pub(super) fn noted(ledger: &dyn Ledger) -> Found {
+pub(super) fn noted(ledger: &dyn Ledger) -> CheckResult {
     commit(ledger, Batch { events: vec![event("{}"); 6], ..batch() })?;
     let prune = |seqs: &[u64]| Batch { prune: seqs.to_vec(), ..batch() };
     let noting = |seqs: &[u64]| note(seqs).map(|note| batch().with_event(note));
@@ -87,7 +87,7 @@ pub(super) fn noted(ledger: &dyn Ledger) -> Found {
     ensure(payload(ledger, 4)?.is_none() && payload(ledger, 2)?.is_some(), "two notes are wrong")
 }
 
-pub(super) fn bounded(ledger: &dyn Ledger) -> Found {
+pub(super) fn bounded(ledger: &dyn Ledger) -> CheckResult {
     let most = MAX_BATCH_PRUNE as u64;
     for _ in 0..=1 {
         commit(ledger, Batch { events: vec![event("{}"); MAX_BATCH_PRUNE], ..batch() })?;
@@ -101,7 +101,7 @@ pub(super) fn bounded(ledger: &dyn Ledger) -> Found {
     ensure(payload(ledger, most / 2 - 1)?.is_none(), "what just fits is not pruned")
 }
 
-pub(super) fn kept(ledger: &dyn Ledger) -> Found {
+pub(super) fn kept(ledger: &dyn Ledger) -> CheckResult {
     commit(ledger, batch().with_event(event("{}")))?;
     commit(ledger, batch().with_event(of_kind(EventKind::PolicyLoaded, "{}")))?;
     commit(ledger, batch().with_event(of_kind(EventKind::LogKey, "{}")))?;
@@ -124,10 +124,10 @@ pub(super) fn kept(ledger: &dyn Ledger) -> Found {
     commit(ledger, pruning(&[4])?)
 }
 
-pub(super) fn recent(ledger: &dyn Ledger) -> Found {
+pub(super) fn recent(ledger: &dyn Ledger) -> CheckResult {
     let at = 10 * INTENT_AGE;
     let intent = |at| NewEvent { kind: EventKind::Intent, ..event_at(at, "{}") };
-    let by = |micros| -> Result<Batch, String> {
+    let by = |micros| -> CheckResult<Batch> {
         let mut batch = pruning(&[0])?;
         batch.events.iter_mut().for_each(|event| event.at = Timestamp::from_micros(micros));
         Ok(batch)
@@ -138,7 +138,7 @@ pub(super) fn recent(ledger: &dyn Ledger) -> Found {
     commit(ledger, by(at + INTENT_AGE)?)
 }
 
-pub(super) fn open(ledger: &dyn Ledger) -> Found {
+pub(super) fn open(ledger: &dyn Ledger) -> CheckResult {
     let mut called = event("{}");
     called.call = CallId::parse("call_1").ok();
     commit(ledger, batch().with_event(called))?;

@@ -5,31 +5,31 @@ use weaver_types::{Tenant, Timestamp};
 
 use super::batches::guard;
 use super::support::{
-    Found, add, batch, commit, delete, ensure, event_at, key, no, put, put_until, record, refused,
+    CheckResult, add, batch, commit, delete, ensure, event_at, key, put, put_until, record, refused,
 };
 
-pub(super) fn counters(ledger: &dyn Ledger) -> Found {
+pub(super) fn counters(ledger: &dyn Ledger) -> CheckResult {
     let out = |error: &LedgerError| matches!(error, LedgerError::OutOfBounds { .. });
-    commit(ledger, add("n", 3, (0, 5)))?;
-    refused(ledger, add("n", 3, (0, 5)), out)?;
-    refused(ledger, add("n", -4, (0, 5)), out)?;
-    refused(ledger, add("n", i64::MAX, (i64::MIN, i64::MAX)), out)?;
-    commit(ledger, add("n", 2, (0, 5)))?;
-    commit(ledger, add("n", -5, (0, 5)))?;
+    commit(ledger, add("n", 3, 0..=5))?;
+    refused(ledger, add("n", 3, 0..=5), out)?;
+    refused(ledger, add("n", -4, 0..=5), out)?;
+    refused(ledger, add("n", i64::MAX, i64::MIN..=i64::MAX), out)?;
+    commit(ledger, add("n", 2, 0..=5))?;
+    commit(ledger, add("n", -5, 0..=5))?;
     ensure(record(ledger, "n")? == Some((3, b"0".to_vec())), "the sum is wrong")?;
     commit(ledger, put("text", b"none"))?;
-    refused(ledger, add("text", 1, (0, 5)), |e| matches!(e, LedgerError::Malformed(_)))
+    refused(ledger, add("text", 1, 0..=5), |e| matches!(e, LedgerError::Malformed(_)))
 }
 
-pub(super) fn counter_form(ledger: &dyn Ledger) -> Found {
-    commit(ledger, add("n", -7, (-10, 0)))?;
+pub(super) fn counter_form(ledger: &dyn Ledger) -> CheckResult {
+    commit(ledger, add("n", -7, -10..=0))?;
     ensure(record(ledger, "n")? == Some((1, b"-7".to_vec())), "a new counter is wrong")?;
-    let twice = add("n", 1, (-10, 0)).join(add("n", 1, (-10, 0)));
+    let twice = add("n", 1, -10..=0).join(add("n", 1, -10..=0));
     commit(ledger, twice)?;
     ensure(record(ledger, "n")? == Some((3, b"-5".to_vec())), "two steps of a batch are wrong")
 }
 
-pub(super) fn versions(ledger: &dyn Ledger) -> Found {
+pub(super) fn versions(ledger: &dyn Ledger) -> CheckResult {
     for (version, value) in [(1, b"a"), (2, b"b"), (3, b"b")] {
         commit(ledger, put("r", value))?;
         ensure(record(ledger, "r")? == Some((version, value.to_vec())), "a version is wrong")?;
@@ -39,15 +39,15 @@ pub(super) fn versions(ledger: &dyn Ledger) -> Found {
     ensure(record(ledger, "r")? == Some((1, Vec::new())), "a new record does not start at 1")
 }
 
-pub(super) fn removing(ledger: &dyn Ledger) -> Found {
+pub(super) fn removing(ledger: &dyn Ledger) -> CheckResult {
     commit(ledger, delete("none"))?;
     commit(ledger, put("r", b"x"))?;
     commit(ledger, delete("r"))?;
     ensure(record(ledger, "r")?.is_none(), "it is still there")
 }
 
-pub(super) fn steps(ledger: &dyn Ledger) -> Found {
-    commit(ledger, add("n", 4, (0, 9)).join(put("n", b"20")).join(put("m", b"x")))?;
+pub(super) fn steps(ledger: &dyn Ledger) -> CheckResult {
+    commit(ledger, add("n", 4, 0..=9).join(put("n", b"20")).join(put("m", b"x")))?;
     ensure(record(ledger, "n")? == Some((2, b"20".to_vec())), "a write did not follow a count")?;
     commit(ledger, put("m", b"y").join(delete("m")))?;
     ensure(record(ledger, "m")?.is_none(), "a removal did not follow a write")?;
@@ -57,7 +57,7 @@ pub(super) fn steps(ledger: &dyn Ledger) -> Found {
     ensure(record(ledger, "t")? == Some((2, b"2".to_vec())), "a write did not follow a write")
 }
 
-pub(super) fn listed(ledger: &dyn Ledger) -> Found {
+pub(super) fn listed(ledger: &dyn Ledger) -> CheckResult {
     let other = Tenant::parse("other").map_err(|error| error.to_string())?;
     let keys = [
         key("b"),
@@ -70,8 +70,8 @@ pub(super) fn listed(ledger: &dyn Ledger) -> Found {
     let puts =
         keys.iter().map(|key| Put { key: key.clone(), value: b"x".to_vec(), expires_at: None });
     commit(ledger, Batch { put: puts.collect(), ..batch() })?;
-    let ids = |tenant: &Tenant, namespace, after: Option<&str>, limit| -> Result<String, String> {
-        let page = ledger.list(tenant, namespace, after, limit).map_err(no)?;
+    let ids = |tenant: &Tenant, namespace, after: Option<&str>, limit| -> CheckResult<String> {
+        let page = ledger.list(tenant, namespace, after, limit)?;
         Ok(page.into_iter().map(|(id, _)| format!("[{id}]")).collect())
     };
     let local = Tenant::default();
@@ -91,7 +91,7 @@ pub(super) fn listed(ledger: &dyn Ledger) -> Found {
     ensure(ids(&local, Namespace::Run, None, 10)? == "[e]", "a namespace sees another")
 }
 
-pub(super) fn exact(ledger: &dyn Ledger) -> Found {
+pub(super) fn exact(ledger: &dyn Ledger) -> CheckResult {
     let ids = ["k", "K", "k ", "\u{e9}", "e\u{301}", "k\u{0}x", "'; drop table records; --", "%"];
     for id in ids {
         commit(ledger, put(id, id.as_bytes()))?;
@@ -99,13 +99,13 @@ pub(super) fn exact(ledger: &dyn Ledger) -> Found {
     for id in ids {
         ensure(record(ledger, id)? == Some((1, id.as_bytes().to_vec())), format!("{id:?}"))?;
     }
-    let page = ledger.list(&Tenant::default(), Namespace::TokenUse, None, 100).map_err(no)?;
+    let page = ledger.list(&Tenant::default(), Namespace::TokenUse, None, 100)?;
     let mut sorted = ids.to_vec();
     sorted.sort_unstable();
     ensure(page.iter().map(|(id, _)| id).eq(sorted), "the order is not that of the bytes")
 }
 
-pub(super) fn expiry(ledger: &dyn Ledger) -> Found {
+pub(super) fn expiry(ledger: &dyn Ledger) -> CheckResult {
     for n in 0..300 {
         commit(ledger, put_until(&format!("old{n}"), b"x", Some(500)))?;
     }
@@ -124,6 +124,6 @@ pub(super) fn expiry(ledger: &dyn Ledger) -> Found {
         ensure(record(ledger, id)?.is_some(), format!("record `{id}` is gone"))?;
     }
     let at = Timestamp::from_micros(1_000);
-    let receipt = ledger.commit(batch()).wait().map_err(no)?;
+    let receipt = ledger.commit(batch()).wait()?;
     ensure(receipt.at == at, "an empty batch has another time than the log")
 }

@@ -1,19 +1,48 @@
 //! Short ways to make batches and to say what is wrong.
 
+use std::ops::RangeInclusive;
+
 use weaver_types::ledger::{
     Add, Batch, Durability, Ledger, LedgerError, Namespace, NewEvent, Put, RecordKey,
 };
 use weaver_types::{EventKind, Tenant, Timestamp};
 
-/// Nothing, or what was found.
-pub(super) type Found = Result<(), String>;
+use super::OpenError;
 
-pub(super) fn ensure(holds: bool, what: impl Into<String>) -> Found {
-    if holds { Ok(()) } else { Err(what.into()) }
+/// What a backend does wrong, as one sentence.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Finding(String);
+
+/// What a check gives, or what it found.
+pub(super) type CheckResult<T = ()> = Result<T, Finding>;
+
+impl From<String> for Finding {
+    fn from(what: String) -> Self {
+        Self(what)
+    }
 }
 
-pub(super) fn no(error: LedgerError) -> String {
-    format!("refused: {error}")
+impl From<&str> for Finding {
+    fn from(what: &str) -> Self {
+        Self(what.to_owned())
+    }
+}
+
+impl From<LedgerError> for Finding {
+    fn from(error: LedgerError) -> Self {
+        Self(format!("refused: {error}"))
+    }
+}
+
+impl From<OpenError> for Finding {
+    fn from(error: OpenError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+pub(super) fn ensure(holds: bool, what: impl Into<Finding>) -> CheckResult {
+    if holds { Ok(()) } else { Err(what.into()) }
 }
 
 pub(super) fn batch() -> Batch {
@@ -47,7 +76,8 @@ pub(super) fn put_until(id: &str, value: &[u8], expires_at: Option<i64>) -> Batc
     Batch { put: vec![Put { key: key(id), value: value.to_vec(), expires_at }], ..batch() }
 }
 
-pub(super) fn add(id: &str, delta: i64, (min, max): (i64, i64)) -> Batch {
+pub(super) fn add(id: &str, delta: i64, bounds: RangeInclusive<i64>) -> Batch {
+    let (min, max) = bounds.into_inner();
     Batch { add: vec![Add { key: key(id), delta, min, max }], ..batch() }
 }
 
@@ -55,13 +85,13 @@ pub(super) fn delete(id: &str) -> Batch {
     Batch { delete: vec![key(id)], ..batch() }
 }
 
-pub(super) fn commit(ledger: &dyn Ledger, batch: Batch) -> Found {
-    ledger.commit(batch).wait().map(drop).map_err(no)
+pub(super) fn commit(ledger: &dyn Ledger, batch: Batch) -> CheckResult {
+    ledger.commit(batch).wait().map(drop).map_err(Finding::from)
 }
 
 /// The version and value of a record.
-pub(super) fn record(ledger: &dyn Ledger, id: &str) -> Result<Option<(u64, Vec<u8>)>, String> {
-    let record = ledger.read(&key(id)).map_err(no)?;
+pub(super) fn record(ledger: &dyn Ledger, id: &str) -> CheckResult<Option<(u64, Vec<u8>)>> {
+    let record = ledger.read(&key(id))?;
     Ok(record.map(|record| (record.version, record.value)))
 }
 
@@ -70,23 +100,16 @@ pub(super) fn refused(
     ledger: &dyn Ledger,
     batch: Batch,
     fits: impl FnOnce(&LedgerError) -> bool,
-) -> Found {
+) -> CheckResult {
     let watched: Vec<RecordKey> = batch.puts().map(|put| put.key.clone()).collect();
-    let read = |ledger: &dyn Ledger| -> Result<Vec<_>, String> {
-        watched
-            .iter()
-            .filter(|key| key.id.len() <= 512)
-            .map(|key| ledger.read(key).map_err(no))
-            .collect()
+    let read = |ledger: &dyn Ledger| -> Result<Vec<_>, LedgerError> {
+        watched.iter().filter(|key| key.id.len() <= 512).map(|key| ledger.read(key)).collect()
     };
-    let before = (ledger.head().map_err(no)?, read(ledger)?);
+    let before = (ledger.head()?, read(ledger)?);
     match ledger.commit(batch).wait() {
-        Ok(_) => return Err("a batch that must be refused was applied".to_owned()),
+        Ok(_) => return Err("a batch that must be refused was applied".into()),
         Err(error) if fits(&error) && error.is_refusal() => {}
-        Err(error) => return Err(format!("refused for the wrong reason: {error}")),
+        Err(error) => return Err(format!("refused for the wrong reason: {error}").into()),
     }
-    ensure(
-        before == (ledger.head().map_err(no)?, read(ledger)?),
-        "a refused batch left something behind",
-    )
+    ensure(before == (ledger.head()?, read(ledger)?), "a refused batch left something behind")
 }

@@ -134,7 +134,11 @@ fn told(trace: &str, paired: &Paired) -> Option<Value> {
     };
     add("gen_ai.conversation.id", first.run());
     add("gen_ai.tool.call.arguments", first.text(&["arguments", "text"]));
-    let error = error_of(outcome, refused);
+    let error = if refused {
+        Some(outcome.map_or_else(|| OUTCOME_UNKNOWN.to_owned(), reason_or_other))
+    } else {
+        error_of(outcome)
+    };
     add("error.type", error.as_deref());
     add("weaver.principal", first.principal());
     add("weaver.verdict", first.verdict());
@@ -164,15 +168,20 @@ fn told(trace: &str, paired: &Paired) -> Option<Value> {
     }))
 }
 
-fn error_of(outcome: Option<&Facts>, refused: bool) -> Option<String> {
-    let Some(facts) = outcome else { return Some("outcome_unknown".to_owned()) };
-    let reason = || facts.reason().unwrap_or("_OTHER").to_owned();
+/// The `error.type` of a call whose outcome nobody saw.
+const OUTCOME_UNKNOWN: &str = "outcome_unknown";
+
+fn error_of(outcome: Option<&Facts>) -> Option<String> {
+    let Some(facts) = outcome else { return Some(OUTCOME_UNKNOWN.to_owned()) };
     match facts.outcome() {
-        _ if refused => Some(reason()),
-        Some("failure") => Some(reason()),
-        Some("unknown") => Some("outcome_unknown".to_owned()),
+        Some("failure") => Some(reason_or_other(facts)),
+        Some("unknown") => Some(OUTCOME_UNKNOWN.to_owned()),
         _ => None,
     }
+}
+
+fn reason_or_other(facts: &Facts) -> String {
+    facts.reason().unwrap_or("_OTHER").to_owned()
 }
 
 /// The span of a call: 16 hexadecimal digits of its id where it has so many, as results name it.

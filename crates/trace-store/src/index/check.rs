@@ -62,8 +62,10 @@ impl Index {
         let status = anew.status(source)?;
         let (ours, theirs) = (self.db(), anew.db());
         let wrong = (|| {
-            let terms = differences(&ours, &theirs, ENTRIES, true)?;
-            Ok::<_, rusqlite::Error>(terms + differences(&ours, &theirs, BLOCKS, false)?)
+            ours.execute_batch(&format!("DROP TABLE IF EXISTS temp.entries; {TERMS}"))?;
+            theirs.execute_batch(TERMS)?;
+            let terms = differences(&ours, &theirs, ENTRIES)?;
+            Ok::<_, rusqlite::Error>(terms + differences(&ours, &theirs, BLOCKS)?)
         })();
         let wrong = wrong.map_err(|error| self.failed(&error))?;
         Ok(Checked { events: status.position, wrong })
@@ -71,16 +73,7 @@ impl Index {
 }
 
 /// How many rows stand in one of two ordered lists alone.
-fn differences(
-    ours: &Connection,
-    theirs: &Connection,
-    sql: &str,
-    terms: bool,
-) -> rusqlite::Result<u64> {
-    if terms {
-        ours.execute_batch(&format!("DROP TABLE IF EXISTS temp.entries; {TERMS}"))?;
-        theirs.execute_batch(TERMS)?;
-    }
+fn differences(ours: &Connection, theirs: &Connection, sql: &str) -> rusqlite::Result<u64> {
     let (mut left, mut right) = (ours.prepare(sql)?, theirs.prepare(sql)?);
     let (mut left, mut right) = (left.query([])?, right.query([])?);
     let mut wrong = 0;

@@ -55,27 +55,27 @@ pub(crate) fn hash_in(nodes: &[u8], slot: usize) -> Option<Hash> {
 
 /// The tiles at the growing end of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Growing {
-    open: Vec<Open>,
+pub(crate) struct PartialTiles {
+    open: Vec<PartialTile>,
     full: Vec<Tile>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Open {
+struct PartialTile {
     tile: Tile,
     changed: bool,
 }
 
-impl Growing {
+impl PartialTiles {
     /// The growing end of a log of `size` events: `higher` gives the stored tiles of the levels from 1
     /// on, `leaves` the hashes of the leaves after the last full tile of level 0.
     #[cfg(any(test, feature = "sqlite"))]
     pub(crate) fn resume(size: u64, higher: Vec<Vec<u8>>, leaves: &[Hash]) -> Self {
         let mut growing = Self::default();
-        growing.open.push(Open { tile: Tile::empty(0, size / TILE_WIDTH), changed: false });
+        growing.open.push(PartialTile { tile: Tile::empty(0, size / TILE_WIDTH), changed: false });
         for (level, nodes) in (1..).zip(higher) {
             let index = size.checked_shr(TILE_HEIGHT * (level + 1)).unwrap_or(0);
-            growing.open.push(Open { tile: Tile { level, index, nodes }, changed: false });
+            growing.open.push(PartialTile { tile: Tile { level, index, nodes }, changed: false });
         }
         let base = size - size % TILE_WIDTH;
         let mut frontier = Frontier::default();
@@ -95,7 +95,7 @@ impl Growing {
         let (tile_level, index, slot) = slot(level, place);
         let at = usize::try_from(tile_level).unwrap_or(usize::MAX);
         if self.open.len() == at {
-            self.open.push(Open { tile: Tile::empty(tile_level, index), changed: false });
+            self.open.push(PartialTile { tile: Tile::empty(tile_level, index), changed: false });
         }
         let Some(open) = self.open.get_mut(at) else { return };
         if let Some(place) = open.tile.nodes.as_chunks_mut::<32>().0.get_mut(slot) {
@@ -103,7 +103,7 @@ impl Growing {
         }
         open.changed = true;
         if slot == 0 {
-            let next = Open { tile: Tile::empty(tile_level, index + 1), changed: false };
+            let next = PartialTile { tile: Tile::empty(tile_level, index + 1), changed: false };
             self.full.push(std::mem::replace(open, next).tile);
         }
     }
@@ -156,7 +156,7 @@ mod tests {
     fn tiles_hold_the_subtrees_and_growing_resumes_anywhere() {
         let leaves: Vec<Hash> = (0..1500_u64).map(|n| leaf_hash(&n.to_be_bytes())).collect();
         let (mut growing, mut frontier, mut tree) =
-            (Growing::default(), Frontier::default(), Tree::default());
+            (PartialTiles::default(), Frontier::default(), Tree::default());
         let mut stored = std::collections::BTreeMap::new();
         for (size, leaf) in (1_u64..).zip(&leaves) {
             frontier.push_with(*leaf, &mut |level, place, hash| growing.put(level, place, hash));
@@ -168,7 +168,7 @@ mod tests {
                 let higher = stored.get(&(1, size >> 16)).cloned().into_iter().collect();
                 let from = usize::try_from(size - size % 256).unwrap();
                 let tail = &leaves[from..usize::try_from(size).unwrap()];
-                let mut resumed = Growing::resume(size, higher, tail);
+                let mut resumed = PartialTiles::resume(size, higher, tail);
                 let (mut one, mut other) = (growing.clone(), frontier.clone());
                 for leaf in &leaves[..600] {
                     let mut sinks = Vec::new();

@@ -132,7 +132,7 @@ impl Story {
         lookup: Option<&dyn Lookup>,
         subject: &Subject,
     ) -> Result<Option<Self>, QueryError> {
-        let mut gathered = Gathered { source, lookup, ..Gathered::new(source) };
+        let mut gathered = StoryEvents { source, lookup, ..StoryEvents::new(source) };
         gathered.begin(subject)?;
         gathered.follow()?;
         if gathered.events.is_empty() {
@@ -143,7 +143,7 @@ impl Story {
     }
 }
 
-struct Gathered<'a> {
+struct StoryEvents<'a> {
     source: &'a dyn Source,
     lookup: Option<&'a dyn Lookup>,
     events: BTreeMap<u64, Facts>,
@@ -153,7 +153,7 @@ struct Gathered<'a> {
     cut: bool,
 }
 
-impl<'a> Gathered<'a> {
+impl<'a> StoryEvents<'a> {
     fn new(source: &'a dyn Source) -> Self {
         let (events, known, waiting) = Default::default();
         Self { source, lookup: None, events, known, waiting, cut: false }

@@ -23,7 +23,7 @@ pub fn never(kind: EventKind) -> bool {
 }
 
 /// What a store shows to the rules.
-pub(crate) trait Standing {
+pub(crate) trait PruneStore {
     /// One event.
     fn event(&mut self, seq: u64) -> Result<Option<Row>, LedgerError>;
 
@@ -40,8 +40,9 @@ pub(crate) fn time_after(highest: Timestamp, batch: &Batch) -> Timestamp {
 /// time after it.
 pub(crate) fn check(
     Prepared { batch, prune, .. }: &Prepared,
-    (size, now): (u64, Timestamp),
-    store: &mut dyn Standing,
+    size: u64,
+    now: Timestamp,
+    store: &mut dyn PruneStore,
 ) -> Result<(), LedgerError> {
     let made = made(batch);
     for seq in prune.iter().copied() {

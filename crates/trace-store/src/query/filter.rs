@@ -38,14 +38,14 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    fn read(text: &str) -> Self {
+    pub(super) fn read(text: &str) -> Self {
         match text.strip_suffix('*') {
             Some(text) => Self { text: text.to_owned(), prefix: true },
             None => Self { text: text.to_owned(), prefix: false },
         }
     }
 
-    fn matches(&self, value: &str) -> bool {
+    pub(super) fn matches(&self, value: &str) -> bool {
         if self.prefix { value.starts_with(&self.text) } else { value == self.text }
     }
 }
@@ -62,7 +62,11 @@ impl Filter {
         let mut filter = Self::default();
         for text in terms {
             for (term, quoted) in split(text.as_ref())? {
-                filter.add(&term, quoted, now)?;
+                filter.check_size(&term)?;
+                match term.split_once(':').filter(|_| !quoted) {
+                    Some((name, value)) => filter.add_field(name, value, now)?,
+                    None => filter.add_text(&term)?,
+                };
             }
         }
         // In one order, so that it does not matter in which they were written; words, which cost the
@@ -139,31 +143,33 @@ impl Filter {
         Digest::of(Tag::COMMIT, format!("{:?}", self.fields).as_bytes())
     }
 
-    fn add(&mut self, term: &str, quoted: bool, now: Timestamp) -> Result<(), QueryError> {
+    fn check_size(&self, term: &str) -> Result<(), QueryError> {
         if self.fields.len() >= MAX_TERMS {
             return Err(QueryError::TooLarge("it has more than 64 terms"));
         }
         if term.len() > MAX_TERM {
             return Err(QueryError::TooLarge("a term has more than 1024 bytes"));
         }
-        match term.split_once(':') {
-            _ if quoted => self.add_text(term),
-            None => self.add_text(term),
-            Some(("since", value)) => {
+        Ok(())
+    }
+
+    fn add_field(&mut self, name: &str, value: &str, now: Timestamp) -> Result<(), QueryError> {
+        match name {
+            "since" => {
                 let since = time("since", value, now)?;
                 self.since = Some(self.since.map_or(since, |known| known.max(since)));
                 Ok(())
             }
-            Some(("until", value)) => {
+            "until" => {
                 let until = time("until", value, now)?;
                 self.until = Some(self.until.map_or(until, |known| known.min(until)));
                 Ok(())
             }
-            Some(("text", value)) => self.add_text(value),
-            Some((name, value)) => {
+            "text" => self.add_text(value),
+            _ => {
                 let field = Field::parse(name).ok_or_else(|| unknown(name))?;
                 let patterns: Vec<Pattern> = value.split(',').map(Pattern::read).collect();
-                patterns.iter().try_for_each(|p| field.check(&p.text, p.prefix))?;
+                patterns.iter().try_for_each(|p| field.check(p))?;
                 self.fields.push((field, patterns));
                 Ok(())
             }

@@ -22,22 +22,29 @@ fn fold(word: &str) -> String {
 /// Every word of a payload's texts. Names of fields, numbers and salts are none.
 pub(super) fn of_payload(payload: &Value) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
-    collect(payload, true, &mut words);
+    collect(payload, JsonText::Parse, &mut words);
     words.remove("");
     words
 }
 
-fn collect(value: &Value, open: bool, words: &mut BTreeSet<String>) {
+/// What is done with a text that is JSON itself.
+#[derive(Clone, Copy)]
+enum JsonText {
+    Parse,
+    Keep,
+}
+
+fn collect(value: &Value, json_text: JsonText, words: &mut BTreeSet<String>) {
     match value {
-        Value::String(text) => match inner(text).filter(|_| open) {
+        Value::String(text) => match inner(text).filter(|_| matches!(json_text, JsonText::Parse)) {
             // Arguments stand in the log as the text of their JSON.
-            Some(inner) => collect(&inner, false, words),
+            Some(inner) => collect(&inner, JsonText::Keep, words),
             None => words.extend(of_text(text)),
         },
-        Value::Array(items) => items.iter().for_each(|item| collect(item, open, words)),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, json_text, words)),
         Value::Object(fields) => {
             let told = fields.iter().filter(|(name, _)| *name != "salt");
-            told.for_each(|(_, value)| collect(value, open, words));
+            told.for_each(|(_, value)| collect(value, json_text, words));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }

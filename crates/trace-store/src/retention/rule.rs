@@ -91,7 +91,7 @@ pub struct Retention {
 
 /// What a retention says of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum RetentionVerdict {
     /// No rule is about it, or its kind stays for ever.
     Stays,
     /// A rule is about it, and it is too young.
@@ -134,22 +134,27 @@ impl Retention {
         self.rules.iter().map(|rule| rule.older_than.max(self.least)).min()
     }
 
-    pub(super) fn fate(&self, header: &Header, payload: &Value, now: Timestamp) -> Fate {
+    pub(super) fn fate(
+        &self,
+        header: &Header,
+        payload: &Value,
+        now: Timestamp,
+    ) -> RetentionVerdict {
         let kept = match self.keep.get(&header.kind) {
-            Some(Keep::Forever) => return Fate::Stays,
+            Some(Keep::Forever) => return RetentionVerdict::Stays,
             Some(Keep::AtLeast(age)) => *age,
             None => self.least,
         };
         if never(header.kind) {
-            return Fate::Stays;
+            return RetentionVerdict::Stays;
         }
         let old = age(header.at, now);
-        let mut fate = Fate::Stays;
+        let mut fate = RetentionVerdict::Stays;
         for rule in self.rules.iter().filter(|rule| rule.fits(header.kind, payload)) {
             if old >= rule.older_than.max(kept) {
-                return Fate::Goes(rule.reason());
+                return RetentionVerdict::Goes(rule.reason());
             }
-            fate = Fate::Later;
+            fate = RetentionVerdict::Later;
         }
         fate
     }

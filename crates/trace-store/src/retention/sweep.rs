@@ -8,7 +8,7 @@ use weaver_types::ledger::{
 };
 use weaver_types::{EventKind, Tenant, Timestamp};
 
-use super::rule::{Fate, age};
+use super::rule::{RetentionVerdict, age};
 use super::{Retention, RetentionError, position};
 use crate::entry::Header;
 use crate::prune::{Note, Reason, named};
@@ -165,7 +165,7 @@ impl Sweep {
                     self.end = self.at;
                     break;
                 }
-                self.look(ledger, tenants, (&event, &header), &mut step)?;
+                self.look(ledger, tenants, &event, &header, &mut step)?;
                 self.at += 1;
                 step.looked += 1;
             }
@@ -184,16 +184,17 @@ impl Sweep {
         &mut self,
         ledger: &dyn Ledger,
         tenants: &[Tenant],
-        (event, header): (&StoredEvent, &Header),
+        event: &StoredEvent,
+        header: &Header,
         step: &mut Step,
     ) -> Result<(), RetentionError> {
         let Some(bytes) = &event.payload else { return Ok(()) };
         let payload = canonical::parse(bytes, Profile::Record)
             .map_err(|_| damaged(event.seq, "its payload is no JSON"))?;
         match self.retention.fate(header, &payload, self.now) {
-            Fate::Stays => {}
-            Fate::Later => self.look_again(event.seq),
-            Fate::Goes(reason) => match open(ledger, tenants, header, &payload)? {
+            RetentionVerdict::Stays => {}
+            RetentionVerdict::Later => self.look_again(event.seq),
+            RetentionVerdict::Goes(reason) => match open(ledger, tenants, header, &payload)? {
                 Some(key) => self.keep(step, event.seq, format!("the record {key} stands")),
                 None => {
                     step.pruned.insert(event.seq, reason);

@@ -8,10 +8,10 @@ use weaver_types::digest::Digest;
 use weaver_types::ledger::{Durability, MAX_PAGE, NewEvent};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
-use super::rows::{Read, run};
+use super::statement::{SqlResult, run};
 use super::sums::Sums;
 use crate::log::{Row, RowRef, Sealed, Tip};
-use crate::merkle::tile::Growing;
+use crate::merkle::tile::PartialTiles;
 use crate::prepare::Seal;
 
 pub(super) const EVENTS: &str = "SELECT seq, header, leaf, salt, payload, durability FROM events
@@ -35,7 +35,7 @@ pub(super) fn scan(
     from: u64,
     limit: usize,
     take: &mut dyn FnMut(&RowRef<'_>),
-) -> Read<usize> {
+) -> SqlResult<usize> {
     let Ok(from) = i64::try_from(from) else { return Ok(0) };
     let limit = i64::try_from(limit.min(MAX_PAGE)).unwrap_or(0);
     let mut statement = db.prepare_cached(EVENTS).map_err(|error| from_sql(&error))?;
@@ -56,7 +56,7 @@ pub(super) fn visit(
     from: u64,
     limit: usize,
     take: &mut dyn FnMut(&RowRef<'_>),
-) -> Read<usize> {
+) -> SqlResult<usize> {
     // One snapshot for the page: a new one for each event would cost more than reading it.
     let db = db.unchecked_transaction().map_err(|error| from_sql(&error))?;
     let mut statement = db.prepare_cached(EVENT).map_err(|error| from_sql(&error))?;
@@ -87,20 +87,20 @@ pub(super) fn visit(
 }
 
 /// Copies of events, as [`scan`] finds them.
-pub(super) fn page(db: &Connection, from: u64, limit: usize) -> Read<Vec<Row>> {
+pub(super) fn page(db: &Connection, from: u64, limit: usize) -> SqlResult<Vec<Row>> {
     let mut rows = Vec::new();
     scan(db, from, limit, &mut |row| rows.push(row.to_row()))?;
     Ok(rows)
 }
 
 /// Copies of events, each found by its own key as [`visit`] finds it.
-pub(super) fn each(db: &Connection, from: u64, limit: usize) -> Read<Vec<Row>> {
+pub(super) fn each(db: &Connection, from: u64, limit: usize) -> SqlResult<Vec<Row>> {
     let mut rows = Vec::new();
     visit(db, from, limit, &mut |row| rows.push(row.to_row()))?;
     Ok(rows)
 }
 
-fn event<'a>(row: &'a SqlRow<'_>) -> Read<RowRef<'a>> {
+fn event<'a>(row: &'a SqlRow<'_>) -> SqlResult<RowRef<'a>> {
     let seq = row.get::<_, i64>(0).map_err(|error| from_sql(&error))?;
     let seq = from_number("the sequence number of an event", seq)?;
     let bad = |what: &str| damaged(format!("event {seq} has no readable {what}"));
@@ -131,10 +131,12 @@ fn event<'a>(row: &'a SqlRow<'_>) -> Read<RowRef<'a>> {
 /// Appends the events of a batch.
 pub(super) fn append<'b>(
     db: &Connection,
-    (tip, tiles, sums): (&mut Tip, &mut Growing, &mut Sums),
+    tip: &mut Tip,
+    tiles: &mut PartialTiles,
+    sums: &mut Sums,
     events: impl ExactSizeIterator<Item = (&'b NewEvent, &'b Seal)>,
     durability: Durability,
-) -> Read<()> {
+) -> SqlResult<()> {
     let mut waiting = Vec::with_capacity(events.len().min(TOGETHER));
     let mut complete = |level, place, hash| tiles.put(level, place, hash);
     tip.append(events, &mut complete, &mut |sealed| {
@@ -150,7 +152,12 @@ pub(super) fn append<'b>(
 }
 
 /// Inserts as many events as the statement has rows.
-fn insert(db: &Connection, sql: &str, events: &[Sealed<'_>], durability: Durability) -> Read<()> {
+fn insert(
+    db: &Connection,
+    sql: &str,
+    events: &[Sealed<'_>],
+    durability: Durability,
+) -> SqlResult<()> {
     let level = i64::from(durability == Durability::Disk);
     let mut statement = db.prepare_cached(sql).map_err(|error| from_sql(&error))?;
     for (row, sealed) in events.iter().enumerate() {
@@ -167,7 +174,7 @@ fn insert(db: &Connection, sql: &str, events: &[Sealed<'_>], durability: Durabil
 }
 
 /// Removes payloads and salts, and gives the bytes that went.
-pub(super) fn prune(db: &Connection, seqs: &[u64]) -> Read<usize> {
+pub(super) fn prune(db: &Connection, seqs: &[u64]) -> SqlResult<usize> {
     let mut bytes = 0_usize;
     for seq in seqs {
         let seq = to_sql(*seq)?;

@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use weaver_types::ledger::LedgerError;
 use weaver_types::{Clock, OsRandom, Random, SystemClock};
 
 use super::blobs::SqliteBlobs;
 use super::fault::{from_io, from_sql};
-use super::litter::Litter;
 use super::lock::{self, Lock};
+use super::orphaned_blobs::OrphanedBlobs;
 use super::queue::Queue;
 use super::reader::{PATIENCE, Snapshots};
-use super::watch::Watch;
-use super::writer::Writer;
-use super::{FORMAT_VERSION, SqliteLedger, names, schema, strays, tail, tiles};
+use super::statement::{format_version, keep_plans};
+use super::watch::FileWatch;
+use super::writer::{OpenedFile, Writer};
+use super::{FORMAT_VERSION, SqliteLedger, foreign_objects, names, schema, tiles, wal_tail};
 use crate::salt::Salts;
 
 /// What a ledger needs from its host.
@@ -85,16 +85,16 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     create_file(&path)?;
     // A process that died may have left there what it pruned.
     let left = std::fs::metadata(lock::beside(&path, "-wal")).is_ok_and(|wal| wal.len() > 0);
-    let tail = tail::read(&lock::beside(&path, "-wal"))?;
+    let tail = wal_tail::read(&lock::beside(&path, "-wal"))?;
     let db = connect(&path)?;
     if schema::is_new(&db)? {
         schema::create(&db, options.random.as_ref())?;
         sync_folder(&path)?;
     } else {
-        // Before anything is written: a planted trigger would run.
-        strays::refuse(schema::strays(&db)?)?;
+        // RecordLookup anything is written: a planted trigger would run.
+        foreign_objects::refuse(schema::foreign_objects(&db)?)?;
     }
-    if schema::version(&db)? < FORMAT_VERSION {
+    if format_version(&db)? < FORMAT_VERSION {
         tiles::migrate(&db)?;
     }
     let tip = schema::tip(&db)?;
@@ -104,10 +104,11 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     let key = Arc::new(schema::blob_key(&db)?);
     let queue = Arc::new(Queue::default());
     let snapshots = Arc::new(Snapshots::open(&path)?);
-    let litter = Litter::open(&db)?;
-    let sweeping = litter.sweeping();
-    let bounds = (Watch::begin(&path)?, options.max_log);
-    let writer = Writer::start(db, Arc::clone(&queue), (tip, tiles, litter), bounds, left)?;
+    let orphans = OrphanedBlobs::open(&db)?;
+    let sweeping = orphans.sweeping();
+    let (watch, max_log) = (FileWatch::begin(&path)?, options.max_log);
+    let file = OpenedFile { db, tip, tiles, orphans, watch, max_log, had_log: left };
+    let writer = Writer::start(file, Arc::clone(&queue))?;
     let (heads, erasing) = (writer.heads(), writer.erasing());
     let writer = std::thread::Builder::new()
         .name("weaver-ledger".to_owned())
@@ -159,12 +160,6 @@ pub(super) fn create_file(path: &Path) -> Result<(), LedgerError> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(from_io("cannot make", path, &error)),
     }
-}
-
-/// Keeps SQLite from planning a statement anew for each value that is bound to it, which takes longer
-/// than most of them.
-pub(super) fn keep_plans(db: &Connection) -> rusqlite::Result<()> {
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 fn connect(path: &Path) -> Result<Connection, LedgerError> {

@@ -5,7 +5,7 @@ use weaver_types::ledger::{LedgerError, Namespace};
 
 use super::{events, rows};
 use crate::log::Row;
-use crate::prune::Standing;
+use crate::prune::PruneStore;
 
 /// The open transaction, as the rules of pruning see it.
 pub(super) struct Transaction<'c> {
@@ -19,7 +19,7 @@ impl<'c> Transaction<'c> {
     }
 }
 
-impl Standing for Transaction<'_> {
+impl PruneStore for Transaction<'_> {
     fn event(&mut self, seq: u64) -> Result<Option<Row>, LedgerError> {
         let row = events::page(self.db, seq, 1)?.pop();
         Ok(row.filter(|row| row.event.seq == seq))

@@ -1,4 +1,7 @@
 //! What waits for the writer.
+//!
+//! A bounded queue between many callers and one thread. The side that submits never blocks: what finds
+//! no room is refused at once, since a caller that waits would hide that the disk cannot keep up.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -16,7 +19,7 @@ const GROUP_BYTES: usize = 16 * 1024 * 1024;
 
 /// One thing to write.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct WriteRequest {
     pub(super) prepared: Prepared,
     pub(super) blob: Option<BlobChange>,
     pub(super) completer: Completer,
@@ -31,9 +34,9 @@ pub(super) enum BlobChange {
 
 /// What the writer is given.
 #[derive(Debug)]
-pub(super) enum Taken {
+pub(super) enum QueueEvent {
     /// A group to commit together.
-    Group(Vec<Work>),
+    Group(Vec<WriteRequest>),
     /// Nothing came in time.
     Idle,
     /// Nothing comes any more.
@@ -43,13 +46,13 @@ pub(super) enum Taken {
 /// The queue before the one writer: bounded, and never blocking the side that submits.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PendingWork>,
     arrived: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
-    work: VecDeque<Work>,
+struct PendingWork {
+    work: VecDeque<WriteRequest>,
     bytes: usize,
     closed: Option<LedgerError>,
     /// True while the writer sleeps: waking it is a call to the system.
@@ -80,7 +83,7 @@ impl Queue {
             ))));
         }
         waiting.bytes = bytes;
-        waiting.work.push_back(Work { prepared, blob, completer });
+        waiting.work.push_back(WriteRequest { prepared, blob, completer });
         let asleep = std::mem::take(&mut waiting.asleep);
         drop(waiting);
         if asleep {
@@ -89,29 +92,33 @@ impl Queue {
         ticket
     }
 
-    /// Waits for work, at most `patience`; takes all that one commit may hold. Work that waits
+    /// Waits for work, at most `patience`; takes all that one commit may hold. WriteRequest that waits
     /// when the queue is closed is still given out.
-    pub(super) fn take(&self, patience: Option<Duration>) -> Taken {
-        let Ok(mut waiting) = self.waiting.lock() else { return Taken::Closed };
+    pub(super) fn take(&self, patience: Option<Duration>) -> QueueEvent {
+        let Ok(mut waiting) = self.waiting.lock() else { return QueueEvent::Closed };
         loop {
             if !waiting.work.is_empty() {
-                return Taken::Group(waiting.group());
+                return QueueEvent::Group(waiting.group());
             }
             if waiting.closed.is_some() {
-                return Taken::Closed;
+                return QueueEvent::Closed;
             }
             waiting.asleep = true;
             waiting = match patience {
                 None => match self.arrived.wait(waiting) {
                     Ok(waiting) => waiting,
-                    Err(_) => return Taken::Closed,
+                    Err(_) => return QueueEvent::Closed,
                 },
                 Some(patience) => match self.arrived.wait_timeout(waiting, patience) {
                     Ok((waiting, timeout)) if timeout.timed_out() && waiting.work.is_empty() => {
-                        return if waiting.closed.is_some() { Taken::Closed } else { Taken::Idle };
+                        return if waiting.closed.is_some() {
+                            QueueEvent::Closed
+                        } else {
+                            QueueEvent::Idle
+                        };
                     }
                     Ok((waiting, _)) => waiting,
-                    Err(_) => return Taken::Closed,
+                    Err(_) => return QueueEvent::Closed,
                 },
             };
         }
@@ -154,13 +161,13 @@ impl Queue {
         self.arrived.notify_all();
     }
 
-    fn lock(&self) -> Result<MutexGuard<'_, Waiting>, LedgerError> {
+    fn lock(&self) -> Result<MutexGuard<'_, PendingWork>, LedgerError> {
         self.waiting.lock().map_err(|_| fault::poisoned())
     }
 }
 
-impl Waiting {
-    fn group(&mut self) -> Vec<Work> {
+impl PendingWork {
+    fn group(&mut self) -> Vec<WriteRequest> {
         let mut group = Vec::new();
         let mut bytes = 0_usize;
         while group.len() < GROUP {
@@ -190,7 +197,7 @@ mod tests {
         let tickets: Vec<_> = (0..MAX_QUEUE).map(|_| queue.submit(prepared(1), None)).collect();
         let refused = queue.submit(prepared(1), None).wait().unwrap_err();
         assert!(refused.is_refusal(), "{refused}");
-        let Taken::Group(group) = queue.take(None) else { panic!("nothing to take") };
+        let QueueEvent::Group(group) = queue.take(None) else { panic!("nothing to take") };
         assert_eq!(group.len(), GROUP);
         let ticket = queue.submit(prepared(1), None);
         drop(queue);
@@ -204,10 +211,10 @@ mod tests {
         let queue = Queue::default();
         let large = queue.submit(prepared(MAX_QUEUE_BYTES + 1), None);
         assert!(queue.submit(prepared(1), None).wait().unwrap_err().is_refusal());
-        assert!(matches!(queue.take(None), Taken::Group(group) if group.len() == 1));
+        assert!(matches!(queue.take(None), QueueEvent::Group(group) if group.len() == 1));
         let next = queue.submit(prepared(1), None);
-        assert!(matches!(queue.take(Some(Duration::ZERO)), Taken::Group(_)));
-        assert!(matches!(queue.take(Some(Duration::ZERO)), Taken::Idle));
+        assert!(matches!(queue.take(Some(Duration::ZERO)), QueueEvent::Group(_)));
+        assert!(matches!(queue.take(Some(Duration::ZERO)), QueueEvent::Idle));
         drop((large, next));
     }
 
@@ -217,8 +224,8 @@ mod tests {
         let _written = queue.submit(prepared(1), None);
         queue.close();
         assert_eq!(queue.submit(prepared(1), None).wait(), Err(LedgerError::Closed));
-        assert!(matches!(queue.take(None), Taken::Group(_)));
-        assert!(matches!(queue.take(None), Taken::Closed));
+        assert!(matches!(queue.take(None), QueueEvent::Group(_)));
+        assert!(matches!(queue.take(None), QueueEvent::Closed));
 
         let queue = Queue::default();
         let waiting = queue.submit(prepared(1), None);

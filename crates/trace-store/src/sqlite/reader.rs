@@ -9,7 +9,8 @@ use weaver_types::Tenant;
 use weaver_types::ledger::{Head, LedgerError, Namespace, Record, StoredEvent};
 
 use super::source::Snapshotted;
-use super::{events, fault, open, rows, schema};
+use super::statement::keep_plans;
+use super::{events, fault, rows, schema};
 
 /// How long a reader waits while another connection recovers the file.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -26,7 +27,7 @@ impl Snapshots {
             .and_then(|()| {
                 db.execute_batch("PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF")
             })
-            .and_then(|()| open::keep_plans(&db))
+            .and_then(|()| keep_plans(&db))
             .map_err(|error| fault::from_sql(&error))?;
         Ok(Self(Mutex::new(db)))
     }
@@ -103,7 +104,7 @@ impl Reader {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<(String, Record)>, LedgerError> {
-        self.snapshots.with(|db| rows::list(db, (tenant, namespace), after, limit))
+        self.snapshots.with(|db| rows::list(db, tenant, namespace, after, limit))
     }
 }
 

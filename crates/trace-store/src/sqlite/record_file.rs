@@ -12,10 +12,11 @@ use weaver_types::{Clock, SystemClock, Tenant};
 
 use super::fault::{damaged, from_number, from_sql, poisoned, to_sql};
 use super::reader::Snapshots;
-use super::rows::Seen;
+use super::rows::TransactionRecords;
+use super::statement::run;
 use super::sums::Sums;
-use super::watch::Watch;
-use super::{names, open, rows, strays};
+use super::watch::FileWatch;
+use super::{foreign_objects, names, open, rows};
 use crate::limits::SWEEP;
 use crate::plan::plan;
 use crate::prepare::{check_key, prepare_records};
@@ -77,12 +78,12 @@ PRAGMA cell_size_check = ON;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SqliteRecords {
-    place: Place,
+    place: FileLocation,
     clock: Arc<dyn Clock>,
     /// Closed before the writing connection, which then leaves one file that holds everything,
     /// unless another process has it open.
     snapshots: Snapshots,
-    writing: Mutex<Writing>,
+    writing: Mutex<OpenRecordFile>,
 }
 
 /// What a file of records needs from its host.
@@ -102,14 +103,14 @@ impl Default for RecordsOptions {
 }
 
 /// Where a file lies, and how long it is waited for.
-struct Place {
+struct FileLocation {
     path: PathBuf,
     patience: Duration,
 }
 
-struct Writing {
+struct OpenRecordFile {
     db: Connection,
-    watch: Watch,
+    watch: FileWatch,
     failed: Option<LedgerError>,
 }
 
@@ -124,11 +125,11 @@ impl SqliteRecords {
         let path = open::resolve(path.as_ref())?;
         names::refuse_others(&path)?;
         open::create_file(&path)?;
-        let place = Place { path, patience: options.patience };
+        let place = FileLocation { path, patience: options.patience };
         let db = connect(&place)?;
         let snapshots = Snapshots::open(&place.path)?;
-        let watch = Watch::records(&place.path)?;
-        let writing = Mutex::new(Writing { db, watch, failed: None });
+        let watch = FileWatch::records(&place.path)?;
+        let writing = Mutex::new(OpenRecordFile { db, watch, failed: None });
         Ok(Self { place, clock: options.clock, snapshots, writing })
     }
 
@@ -138,7 +139,7 @@ impl SqliteRecords {
         &self.place.path
     }
 
-    fn lock(&self) -> Result<MutexGuard<'_, Writing>, LedgerError> {
+    fn lock(&self) -> Result<MutexGuard<'_, OpenRecordFile>, LedgerError> {
         self.writing.lock().map_err(|_| poisoned())
     }
 
@@ -149,7 +150,7 @@ impl SqliteRecords {
         };
         self.place.patiently(|| db.pragma_update(None, "synchronous", level))?;
         let transaction = self.place.begin(db)?;
-        let mut seen = Seen::new(&transaction);
+        let mut seen = TransactionRecords::new(&transaction);
         let writes = plan(batch, &mut seen)?;
         if writes.is_empty() && batch.durability == Durability::Os {
             return Ok(());
@@ -161,7 +162,7 @@ impl SqliteRecords {
         if writes.is_empty() {
             // A sync of the last commit covers all before it, but SQLite syncs nothing when a
             // transaction changes nothing.
-            rows::run(&transaction, "UPDATE meta SET touched = touched + 1", [])?;
+            run(&transaction, "UPDATE meta SET touched = touched + 1", [])?;
         }
         transaction.commit()
     }
@@ -171,7 +172,7 @@ impl RecordStore for SqliteRecords {
     fn apply(&self, batch: Batch) -> Result<(), LedgerError> {
         prepare_records(&batch)?;
         let mut writing = self.lock()?;
-        let Writing { db, watch, failed } = &mut *writing;
+        let OpenRecordFile { db, watch, failed } = &mut *writing;
         if let Some(error) = failed {
             return Err(error.clone());
         }
@@ -197,7 +198,7 @@ impl RecordStore for SqliteRecords {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<(String, Record)>, LedgerError> {
-        self.snapshots.with(|db| rows::list(db, (tenant, namespace), after, limit))
+        self.snapshots.with(|db| rows::list(db, tenant, namespace, after, limit))
     }
 }
 
@@ -227,7 +228,7 @@ impl Drop for Transaction<'_> {
     }
 }
 
-impl Place {
+impl FileLocation {
     /// Begins to write, as soon as no other process does.
     fn begin<'c>(&self, db: &'c mut Connection) -> Result<Transaction<'c>, LedgerError> {
         self.patiently(|| db.execute_batch("BEGIN IMMEDIATE"))?;
@@ -264,16 +265,16 @@ fn is_busy(error: &Error) -> bool {
     matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-fn connect(place: &Place) -> Result<Connection, LedgerError> {
+fn connect(place: &FileLocation) -> Result<Connection, LedgerError> {
     let path = &place.path;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags).map_err(|error| from_sql(&error))?;
     db.busy_timeout(Duration::ZERO).map_err(|error| from_sql(&error))?;
     // Nothing is changed in a file that is something else.
-    let new = place.patiently(|| seen(&db)).and_then(is_new)?;
+    let new = place.patiently(|| identity(&db)).and_then(|file| is_new(&file))?;
     if !new {
         db.busy_timeout(place.patience).map_err(|error| from_sql(&error))?;
-        strays::refuse(strays::strays(&db, &[&[TABLES]])?)?;
+        foreign_objects::refuse(foreign_objects::find(&db, &[&[TABLES]])?)?;
         db.busy_timeout(Duration::ZERO).map_err(|error| from_sql(&error))?;
     }
     db.execute_batch(SETTINGS).map_err(|error| from_sql(&error))?;
@@ -293,15 +294,23 @@ fn connect(place: &Place) -> Result<Connection, LedgerError> {
     Ok(db)
 }
 
-/// What a file says it is: application id, version, number of tables.
-fn seen(db: &Connection) -> Result<(i64, i64, i64), Error> {
+/// What a file says it is.
+struct FileIdentity {
+    application: i64,
+    version: i64,
+    tables: i64,
+}
+
+fn identity(db: &Connection) -> Result<FileIdentity, Error> {
     let number = |name: &str| db.pragma_query_value(None, name, |row| row.get(0));
     let tables = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    Ok((number("application_id")?, number("user_version")?, tables))
+    let (application, version) = (number("application_id")?, number("user_version")?);
+    Ok(FileIdentity { application, version, tables })
 }
 
 /// True when the file is still empty; an error when it is something else, or newer.
-fn is_new((application, version, tables): (i64, i64, i64)) -> Result<bool, LedgerError> {
+fn is_new(file: &FileIdentity) -> Result<bool, LedgerError> {
+    let FileIdentity { application, version, tables } = *file;
     if application == i64::from(RECORDS_APPLICATION_ID) {
         return match from_number("the format version", version)? {
             RECORDS_VERSION => Ok(false),
@@ -321,10 +330,10 @@ fn is_new((application, version, tables): (i64, i64, i64)) -> Result<bool, Ledge
 }
 
 /// Makes the tables, unless another process has made them by now.
-fn create(db: &mut Connection, place: &Place) -> Result<(), LedgerError> {
+fn create(db: &mut Connection, place: &FileLocation) -> Result<(), LedgerError> {
     let sql = |error: Error| from_sql(&error);
     let transaction = place.begin(db)?;
-    if !is_new(seen(&transaction).map_err(sql)?)? {
+    if !is_new(&identity(&transaction).map_err(sql)?)? {
         return Ok(());
     }
     transaction.execute_batch(TABLES).map_err(sql)?;

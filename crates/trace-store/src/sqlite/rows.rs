@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use weaver_types::ledger::{BlobId, LedgerError, MAX_PAGE, Namespace, Record, RecordKey};
+use weaver_types::ledger::{BlobId, MAX_PAGE, Namespace, Record, RecordKey};
 use weaver_types::{Tenant, Timestamp};
 
 use super::fault::{from_number, from_sql, to_sql};
+use super::statement::{SqlResult, run, run_counted};
 use super::sums::Sums;
-use crate::plan::{Before, Kept, Writes};
+use crate::plan::{RecordLookup, VersionedRecord, Writes};
 
 const RECORD: &str = "SELECT version, value, expires_at FROM records
     WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
@@ -33,10 +34,8 @@ const SWEEP: &str = "DELETE FROM records WHERE (tenant, namespace, id) IN (
     WHERE expires_at IS NOT NULL AND expires_at < ?1 ORDER BY expires_at LIMIT ?2)
     AND expires_at < ?1 RETURNING tenant, namespace, id, version, value, expires_at";
 
-pub(super) type Read<T> = Result<T, LedgerError>;
-
 /// One record.
-pub(super) fn record(db: &Connection, key: &RecordKey) -> Read<Option<Kept>> {
+pub(super) fn record(db: &Connection, key: &RecordKey) -> SqlResult<Option<VersionedRecord>> {
     let row = (|| {
         db.prepare_cached(RECORD)?
             .query_row((key.tenant.as_str(), key.namespace.as_str(), &key.id), |row| {
@@ -47,7 +46,7 @@ pub(super) fn record(db: &Connection, key: &RecordKey) -> Read<Option<Kept>> {
     .map_err(|error| from_sql(&error))?;
     row.map(|(version, value, expires_at)| {
         let version = from_number("the version of a record", version)?;
-        Ok(Kept { version, value, expires_at: expires_at.map(Timestamp::from_micros) })
+        Ok(VersionedRecord { version, value, expires_at: expires_at.map(Timestamp::from_micros) })
     })
     .transpose()
 }
@@ -55,10 +54,11 @@ pub(super) fn record(db: &Connection, key: &RecordKey) -> Read<Option<Kept>> {
 /// Records in the order of their ids.
 pub(super) fn list(
     db: &Connection,
-    (tenant, namespace): (&Tenant, Namespace),
+    tenant: &Tenant,
+    namespace: Namespace,
     after: Option<&str>,
     limit: usize,
-) -> Read<Vec<(String, Record)>> {
+) -> SqlResult<Vec<(String, Record)>> {
     let sql = if after.is_some() { LIST } else { LIST_ALL };
     let limit = i64::try_from(limit.min(MAX_PAGE)).unwrap_or(0);
     let params = (tenant.as_str(), namespace.as_str(), after.unwrap_or_default(), limit);
@@ -77,19 +77,19 @@ pub(super) fn list(
 }
 
 /// The records of a file before a batch. A second question about one is not one to the file.
-pub(super) struct Seen<'c> {
+pub(super) struct TransactionRecords<'c> {
     db: &'c Connection,
-    records: BTreeMap<RecordKey, Option<Kept>>,
+    records: BTreeMap<RecordKey, Option<VersionedRecord>>,
 }
 
-impl<'c> Seen<'c> {
+impl<'c> TransactionRecords<'c> {
     pub(super) fn new(db: &'c Connection) -> Self {
         Self { db, records: BTreeMap::new() }
     }
 }
 
-impl Before for Seen<'_> {
-    fn record(&mut self, key: &RecordKey) -> Read<Option<&Kept>> {
+impl RecordLookup for TransactionRecords<'_> {
+    fn record(&mut self, key: &RecordKey) -> SqlResult<Option<&VersionedRecord>> {
         if !self.records.contains_key(key) {
             self.records.insert(key.clone(), record(self.db, key)?);
         }
@@ -101,9 +101,9 @@ impl Before for Seen<'_> {
 pub(super) fn write(
     db: &Connection,
     writes: &Writes<'_>,
-    before: &Seen<'_>,
+    before: &TransactionRecords<'_>,
     sums: &mut Sums,
-) -> Read<()> {
+) -> SqlResult<()> {
     for (key, kept) in writes {
         match before.records.get(key) {
             Some(before) => sums.record(key, before.as_ref(), kept.as_ref()),
@@ -127,20 +127,30 @@ pub(super) fn write(
 }
 
 /// All tenants that have records.
-pub(super) fn tenants(db: &Connection) -> Read<Vec<String>> {
+pub(super) fn tenants(db: &Connection) -> SqlResult<Vec<String>> {
     (|| db.prepare_cached(TENANTS)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>())()
         .map_err(|error| from_sql(&error))
 }
 
 /// Whether a record stands.
-pub(super) fn stands(db: &Connection, tenant: &str, namespace: Namespace, id: &str) -> Read<bool> {
+pub(super) fn stands(
+    db: &Connection,
+    tenant: &str,
+    namespace: Namespace,
+    id: &str,
+) -> SqlResult<bool> {
     db.prepare_cached(STANDS)
         .and_then(|mut statement| statement.exists((tenant, namespace.as_str(), id)))
         .map_err(|error| from_sql(&error))
 }
 
 /// Forgets at most `limit` records that expired before `now`.
-pub(super) fn sweep(db: &Connection, now: Timestamp, limit: usize, sums: &mut Sums) -> Read<()> {
+pub(super) fn sweep(
+    db: &Connection,
+    now: Timestamp,
+    limit: usize,
+    sums: &mut Sums,
+) -> SqlResult<()> {
     (|| {
         let mut statement = db.prepare_cached(SWEEP)?;
         let mut gone = statement.query(params![now.micros(), i64::try_from(limit).unwrap_or(0)])?;
@@ -153,24 +163,29 @@ pub(super) fn sweep(db: &Connection, now: Timestamp, limit: usize, sums: &mut Su
 }
 
 /// Writes a blob; the same bytes are already there when the name is.
-pub(super) fn put_blob(db: &Connection, id: &BlobId, bytes: &[u8], sums: &mut Sums) -> Read<()> {
+pub(super) fn put_blob(
+    db: &Connection,
+    id: &BlobId,
+    bytes: &[u8],
+    sums: &mut Sums,
+) -> SqlResult<()> {
     let sql = "INSERT INTO blobs (id, bytes) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING";
     if run_counted(db, sql, params![id.0.as_bytes(), bytes])? > 0 {
-        sums.blob(id, true);
+        sums.blob_added(id);
     }
     Ok(())
 }
 
 /// Removes a blob.
-pub(super) fn remove_blob(db: &Connection, id: &BlobId, sums: &mut Sums) -> Read<()> {
+pub(super) fn remove_blob(db: &Connection, id: &BlobId, sums: &mut Sums) -> SqlResult<()> {
     if run_counted(db, "DELETE FROM blobs WHERE id = ?1", params![id.0.as_bytes()])? > 0 {
-        sums.blob(id, false);
+        sums.blob_removed(id);
     }
     Ok(())
 }
 
 /// Reads a blob.
-pub(super) fn blob(db: &Connection, id: &BlobId) -> Read<Option<Vec<u8>>> {
+pub(super) fn blob(db: &Connection, id: &BlobId) -> SqlResult<Option<Vec<u8>>> {
     (|| {
         db.prepare_cached("SELECT bytes FROM blobs WHERE id = ?1")?
             .query_row([id.0.as_bytes()], |row| row.get(0))
@@ -179,26 +194,10 @@ pub(super) fn blob(db: &Connection, id: &BlobId) -> Read<Option<Vec<u8>>> {
     .map_err(|error| from_sql(&error))
 }
 
-/// Runs one statement.
-pub(super) fn run(db: &Connection, sql: &str, params: impl rusqlite::Params) -> Read<()> {
-    run_counted(db, sql, params).map(drop)
-}
-
-/// Runs one statement, and says how many rows it changed.
-pub(super) fn run_counted(
-    db: &Connection,
-    sql: &str,
-    params: impl rusqlite::Params,
-) -> Read<usize> {
-    db.prepare_cached(sql)
-        .and_then(|mut statement| statement.execute(params))
-        .map_err(|error| from_sql(&error))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sqlite::litter;
+    use crate::sqlite::orphaned_blobs;
     use crate::sqlite::{events, schema, tiles};
 
     #[test]
@@ -206,8 +205,8 @@ mod tests {
         let db = Connection::open_in_memory().unwrap();
         schema::create(&db, &weaver_types::OsRandom).unwrap();
         let tiles = [tiles::END, tiles::TILE, tiles::TOP, tiles::LAST, tiles::LEAVES];
-        litter::Litter::open(&db).unwrap();
-        let litter = [litter::CANDIDATES, litter::UNNAME];
+        orphaned_blobs::OrphanedBlobs::open(&db).unwrap();
+        let orphans = [orphaned_blobs::CANDIDATES, orphaned_blobs::UNNAME];
         let own = [
             RECORD,
             LIST,
@@ -220,7 +219,7 @@ mod tests {
             STANDS,
             schema::EXTENT,
         ];
-        for sql in own.into_iter().chain(tiles).chain(litter) {
+        for sql in own.into_iter().chain(tiles).chain(orphans) {
             let mut statement = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             for index in 1..=statement.parameter_count() {
                 statement.raw_bind_parameter(index, 1).unwrap();

@@ -6,8 +6,9 @@ use weaver_types::ledger::{Head, LedgerError, MAX_PAGE};
 use weaver_types::{LogId, Random, Timestamp};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
+use super::statement::{format_version, pragma, run_counted};
 use super::sums::{self, Sums};
-use super::{events, litter, rows, strays, tiles};
+use super::{events, foreign_objects, orphaned_blobs, tiles};
 use crate::blob::{BLOB_KEY, BlobKey};
 use crate::entry::Header;
 use crate::log::Tip;
@@ -67,18 +68,9 @@ const EXTENT_1: &str = "SELECT log, size, root, frontier,
     (SELECT min(seq) FROM events), (SELECT max(seq) FROM events), highest, NULL
     FROM meta WHERE one = 1";
 
-/// The format version that the file names.
-pub(super) fn version(db: &Connection) -> Result<u64, LedgerError> {
-    from_number("the format version", number(db, "user_version")?)
-}
-
-fn number(db: &Connection, name: &str) -> Result<i64, LedgerError> {
-    db.pragma_query_value(None, name, |row| row.get(0)).map_err(|error| from_sql(&error))
-}
-
 /// True when the file is still empty; an error when it is something else than a ledger, or newer.
 pub(super) fn is_new(db: &Connection) -> Result<bool, LedgerError> {
-    let (application, version) = (number(db, "application_id")?, number(db, "user_version")?);
+    let (application, version) = (pragma(db, "application_id")?, pragma(db, "user_version")?);
     if application == i64::from(APPLICATION_ID) {
         let found = from_number("the format version", version)?;
         return match found {
@@ -99,15 +91,15 @@ pub(super) fn is_new(db: &Connection) -> Result<bool, LedgerError> {
     Err(LedgerError::Damaged("the file is an SQLite database, but no ledger; name another".into()))
 }
 
-/// What stands in the schema and is not what we create: see [`strays::strays`].
-pub(super) fn strays(db: &Connection) -> Result<Option<String>, LedgerError> {
+/// What stands in the schema and is not what we create: see [`foreign_objects::find`].
+pub(super) fn foreign_objects(db: &Connection) -> Result<Option<String>, LedgerError> {
     // While a file is brought to version 2, its tiles come first.
     const FORMS_1: [&[&str]; 2] = [&[VERSION_1], &[VERSION_1, tiles::VERSION_2]];
     const FORMS_2: [&[&str]; 2] = [
-        &[VERSION_1, tiles::VERSION_2, sums::VERSION_2, litter::TABLES],
+        &[VERSION_1, tiles::VERSION_2, sums::VERSION_2, orphaned_blobs::TABLES],
         &[VERSION_1, tiles::VERSION_2, sums::VERSION_2],
     ];
-    strays::strays(db, if version(db)? < 2 { &FORMS_1 } else { &FORMS_2 })
+    foreign_objects::find(db, if format_version(db)? < 2 { &FORMS_1 } else { &FORMS_2 })
 }
 
 /// Makes the tables, in one transaction.
@@ -135,7 +127,7 @@ pub(super) fn create(db: &Connection, random: &dyn Random) -> Result<(), LedgerE
 
 /// What the file says of its log, in one snapshot.
 pub(super) fn extent(db: &Connection) -> Result<Extent, LedgerError> {
-    let sql = if version(db)? < 2 { EXTENT_1 } else { EXTENT };
+    let sql = if format_version(db)? < 2 { EXTENT_1 } else { EXTENT };
     let (log, size, root, frontier, first, last, highest, synced) = db
         .query_row(sql, [], |row| {
             let text: (String, i64, Vec<u8>, Vec<u8>) =
@@ -236,7 +228,7 @@ pub(super) fn save_end(
     let (synced, records, blobs) = sums.columns()?;
     let (highest, stored) = (tip.highest.micros(), before.cast_signed());
     let values = params![size, root, frontier, highest, synced, records, blobs, stored];
-    if rows::run_counted(db, sql, values)? == 1 {
+    if run_counted(db, sql, values)? == 1 {
         return Ok(());
     }
     Err(damaged(format!("the stored head is not the one of {before} events that was written last")))

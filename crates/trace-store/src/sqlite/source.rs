@@ -39,8 +39,8 @@ impl<T: Snapshotted> Source for T {
         self.snapshots().with(sums::astray)
     }
 
-    fn strays(&self) -> Result<Option<String>, LedgerError> {
-        self.snapshots().with(schema::strays)
+    fn foreign_objects(&self) -> Result<Option<String>, LedgerError> {
+        self.snapshots().with(schema::foreign_objects)
     }
 
     fn keeps_tiles(&self) -> Result<bool, LedgerError> {

@@ -1,5 +1,9 @@
 //! Sums over what stands beside the log, so that a damaged record, a blob that went astray and a
 //! changed durability are found. They are no proof: whoever can write the file can correct them.
+//!
+//! A sum is an additive multiset hash in the manner of MSet-Add-Hash (Clarke et al., *Incremental Multiset
+//! Hash Functions*, 2003): the SHA-256 hashes of the rows, added up in four lanes of 64 bits. A row that
+//! comes, goes or changes costs one or two hashes, however many there are, and order does not matter.
 
 use rusqlite::{Connection, Row as SqlRow};
 use sha2::{Digest as _, Sha256};
@@ -7,8 +11,8 @@ use weaver_types::Timestamp;
 use weaver_types::ledger::{BlobId, Durability, LedgerError, RecordKey};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
-use super::{rows, schema};
-use crate::plan::Kept;
+use super::statement::{format_version, run};
+use crate::plan::VersionedRecord;
 use crate::verify::Part;
 
 /// The columns that version 2 adds to `meta`.
@@ -80,7 +84,7 @@ impl Sums {
 
     pub(super) fn save(&self, db: &Connection) -> Result<(), LedgerError> {
         let sql = "UPDATE meta SET synced = ?1, records = ?2, blobs = ?3 WHERE one = 1";
-        rows::run(db, sql, self.columns()?)
+        run(db, sql, self.columns()?)
     }
 
     /// The columns `synced`, `records` and `blobs` of `meta`.
@@ -94,8 +98,13 @@ impl Sums {
     }
 
     /// A record was written or removed.
-    pub(super) fn record(&mut self, key: &RecordKey, before: Option<&Kept>, after: Option<&Kept>) {
-        let hash = |kept: &Kept| {
+    pub(super) fn record(
+        &mut self,
+        key: &RecordKey,
+        before: Option<&VersionedRecord>,
+        after: Option<&VersionedRecord>,
+    ) {
+        let hash = |kept: &VersionedRecord| {
             let names = [key.tenant.as_str(), key.namespace.as_str(), &key.id];
             let version = i64::try_from(kept.version).unwrap_or(i64::MAX);
             of_record(names, version, &kept.value, kept.expires_at)
@@ -114,10 +123,12 @@ impl Sums {
         Ok(())
     }
 
-    /// A blob came or went.
-    pub(super) fn blob(&mut self, id: &BlobId, came: bool) {
-        let id = id.0.as_bytes();
-        if came { self.blobs.add(id) } else { self.blobs.take(id) }
+    pub(super) fn blob_added(&mut self, id: &BlobId) {
+        self.blobs.add(id.0.as_bytes());
+    }
+
+    pub(super) fn blob_removed(&mut self, id: &BlobId) {
+        self.blobs.take(id.0.as_bytes());
     }
 
     /// A blob was swept, given by the bytes of its name.
@@ -148,7 +159,7 @@ impl Sums {
 /// The first part that is not what was written, in one snapshot. A file of version 1 has no sums.
 pub(super) fn astray(db: &Connection) -> Result<Option<Part>, LedgerError> {
     let snapshot = db.unchecked_transaction().map_err(|error| from_sql(&error))?;
-    if schema::version(&snapshot)? < 2 {
+    if format_version(&snapshot)? < 2 {
         return Ok(None);
     }
     Sums::load(&snapshot)?.differ(&snapshot)

@@ -7,9 +7,10 @@ use weaver_types::digest::Digest;
 use weaver_types::ledger::{Head, LedgerError, MAX_PAGE};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
+use super::statement::{format_version, run};
 use super::sums::{self, Sums};
-use super::{events, rows, schema};
-use crate::merkle::tile::{Growing, hash_in, slot};
+use super::{events, schema};
+use crate::merkle::tile::{PartialTiles, hash_in, slot};
 use crate::merkle::{self, Frontier, Hash, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, Tile, path};
 use crate::verify::no_such_proof;
 
@@ -45,13 +46,13 @@ pub(super) fn tile(db: &Connection, level: u32, index: u64) -> Read<Option<Vec<u
 
 /// Whether the file has tiles: those of version 1 had none.
 pub(super) fn kept(db: &Connection) -> Read<bool> {
-    schema::version(db).map(|version| version >= 2)
+    format_version(db).map(|version| version >= 2)
 }
 
 /// Writes tiles.
 pub(super) fn save(db: &Connection, tiles: &[Tile]) -> Read<()> {
     for Tile { level, index, nodes } in tiles {
-        rows::run(db, PUT, params![level, to_sql(*index)?, nodes])?;
+        run(db, PUT, params![level, to_sql(*index)?, nodes])?;
     }
     Ok(())
 }
@@ -75,7 +76,7 @@ pub(super) fn check_end(db: &Connection, frontier: &Frontier) -> Read<()> {
 }
 
 /// The growing end of the tiles of a log of `size` events.
-pub(super) fn growing(db: &Connection, size: u64) -> Read<Growing> {
+pub(super) fn growing(db: &Connection, size: u64) -> Read<PartialTiles> {
     let mut higher = Vec::new();
     for level in 1..TILE_HEIGHT {
         let children = size.checked_shr(TILE_HEIGHT * level).unwrap_or(0);
@@ -90,7 +91,7 @@ pub(super) fn growing(db: &Connection, size: u64) -> Read<Growing> {
         });
     }
     let leaves = leaves(db, size - size % TILE_WIDTH, size)?;
-    Ok(Growing::resume(size, higher, &leaves))
+    Ok(PartialTiles::resume(size, higher, &leaves))
 }
 
 /// The root over the first `size` events.
@@ -121,9 +122,9 @@ pub(super) fn consistency(db: &Connection, old: u64, new: u64) -> Read<Vec<Hash>
 
 /// Reads in one snapshot, which takes the locks of the file once.
 fn in_one<T>(db: &Connection, read: impl FnOnce(&Connection) -> Read<T>) -> Read<T> {
-    rows::run(db, "BEGIN", [])?;
+    run(db, "BEGIN", [])?;
     let found = read(db);
-    let ended = rows::run(db, "COMMIT", []);
+    let ended = run(db, "COMMIT", []);
     let found = found.and_then(|found| ended.map(|()| found));
     match found {
         Err(error) if !error.is_refusal() && !kept(db)? => Err(LedgerError::Failed(
@@ -260,7 +261,7 @@ pub(super) fn migrate(db: &Connection) -> Read<()> {
     while done < size {
         let to = size.min(done + STEP);
         db.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
-        take_in(db, (&mut tiles, &mut frontier), done, to)?;
+        take_in(db, &mut tiles, &mut frontier, done, to)?;
         save(db, &tiles.take())?;
         db.execute_batch("COMMIT").map_err(sql)?;
         done = to;
@@ -291,7 +292,8 @@ fn frontier(db: &Connection, size: u64) -> Read<Frontier> {
 /// Hashes the headers from `from` up to `to` into the tiles.
 fn take_in(
     db: &Connection,
-    (tiles, frontier): (&mut Growing, &mut Frontier),
+    tiles: &mut PartialTiles,
+    frontier: &mut Frontier,
     from: u64,
     to: u64,
 ) -> Read<()> {

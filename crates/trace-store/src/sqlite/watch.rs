@@ -11,12 +11,12 @@ use super::lock::beside;
 use super::names;
 
 /// The files of a ledger, as they were when it was opened.
-pub(super) struct Watch {
+pub(super) struct FileWatch {
     files: Vec<(PathBuf, Identity)>,
     log: PathBuf,
 }
 
-impl Watch {
+impl FileWatch {
     /// Watches the ledger at `path`, its write-ahead log, its shared memory and its lock. All four
     /// must be there.
     pub(super) fn begin(path: &Path) -> Result<Self, LedgerError> {

@@ -1,4 +1,13 @@
 //! The one thread that writes.
+//!
+//! Group commit (DeWitt et al., *Implementation Techniques for Main Memory Database Systems*, 1984):
+//! whatever waits when the last commit is done is committed as one transaction with one sync. Nothing
+//! is delayed to make a group larger; under load groups grow by themselves, and a lone batch goes at
+//! once. One thread decides each batch on the state after the one before, so that guards need no locks
+//! and events have one order.
+
+mod checkpoint;
+mod outage;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,18 +20,18 @@ use weaver_types::ledger::{Completer, Durability, Head, LedgerError, Receipt};
 
 use super::answers::Answers;
 use super::fault::{from_sql, passes};
-use super::intruder::{self, Intruder};
-use super::litter::Litter;
+use super::foreign_write::ForeignWriteCheck;
+use super::orphaned_blobs::OrphanedBlobs;
 use super::pruning::Transaction;
-use super::queue::{BlobChange, Queue, Taken, Work};
-use super::reader::PATIENCE;
-use super::rows::Seen;
+use super::queue::{BlobChange, Queue, QueueEvent, WriteRequest};
+use super::rows::TransactionRecords;
+use super::statement::run;
 use super::sums::Sums;
-use super::watch::Watch;
+use super::watch::FileWatch;
 use super::{events, rows, schema, tiles};
 use crate::limits::SWEEP;
 use crate::log::Tip;
-use crate::merkle::tile::Growing;
+use crate::merkle::tile::PartialTiles;
 use crate::plan::plan;
 use crate::prune;
 
@@ -44,9 +53,9 @@ pub(super) struct Writer {
     queue: Arc<Queue>,
     tip: Tip,
     sums: Sums,
-    tiles: Growing,
+    tiles: PartialTiles,
     /// Which blobs nobody names.
-    litter: Litter,
+    orphans: OrphanedBlobs,
     heads: Arc<Mutex<Heads>>,
     answers: Answers,
     /// What `PRAGMA synchronous` stands at: `Disk` is FULL, `Os` is NORMAL.
@@ -57,8 +66,8 @@ pub(super) struct Writer {
     unsynced: bool,
     /// Set while bytes that were pruned may still lie in the write-ahead log.
     erasing: Arc<AtomicBool>,
-    watch: Watch,
-    intruder: Intruder,
+    watch: FileWatch,
+    foreign_writes: ForeignWriteCheck,
     /// What kept the last transaction from being made and passes. While it stands nothing is taken;
     /// the writer looks again and again whether it is over.
     outage: Option<LedgerError>,
@@ -67,6 +76,20 @@ pub(super) struct Writer {
     max_log: u64,
     /// True when a reader kept the last checkpoint from moving everything.
     stuck: bool,
+}
+
+/// A file that was opened and checked, as the writer takes it over.
+pub(super) struct OpenedFile {
+    pub(super) db: Connection,
+    pub(super) tip: Tip,
+    pub(super) tiles: PartialTiles,
+    pub(super) orphans: OrphanedBlobs,
+    pub(super) watch: FileWatch,
+    /// The most bytes that the write-ahead log may have.
+    pub(super) max_log: u64,
+    /// Whether an earlier process left something in the write-ahead log: some of it may have been
+    /// pruned.
+    pub(super) had_log: bool,
 }
 
 /// What the writer lets others know of the log.
@@ -79,7 +102,7 @@ pub(super) struct Heads {
 }
 
 /// A batch that was applied, or refused, in the open transaction.
-struct Applied {
+struct AppliedBatch {
     completer: Completer,
     result: Result<(Option<u64>, Timestamp), LedgerError>,
 }
@@ -88,16 +111,10 @@ impl Writer {
     /// Takes over a file whose log ends at `tip`. What an earlier process left in the write-ahead
     /// log may never have been synced, or its sync may have failed: it is written once more, into
     /// the file, and synced there. When a reader is in the way, nothing counts as synced yet.
-    /// `left` says that there was something: some of it may have been pruned.
-    pub(super) fn start(
-        db: Connection,
-        queue: Arc<Queue>,
-        (tip, tiles, litter): (Tip, Growing, Litter),
-        (watch, max_log): (Watch, u64),
-        left: bool,
-    ) -> Result<Self, LedgerError> {
+    pub(super) fn start(opened: OpenedFile, queue: Arc<Queue>) -> Result<Self, LedgerError> {
+        let OpenedFile { db, tip, tiles, orphans, watch, max_log, had_log } = opened;
         let sums = Sums::load(&db)?;
-        let intruder = Intruder::begin(&db)?;
+        let foreign_writes = ForeignWriteCheck::begin(&db)?;
         let committed = tip.head();
         let synced = Tip::new(tip.log.clone()).head();
         let heads = Arc::new(Mutex::new(Heads { committed, synced }));
@@ -105,14 +122,14 @@ impl Writer {
             LedgerError::Failed(format!("cannot start the thread that answers: {error}"))
         })?;
         let level = Durability::Disk;
-        let erasing = Arc::new(AtomicBool::new(left));
+        let erasing = Arc::new(AtomicBool::new(had_log));
         let mut writer = Self {
             db,
             queue,
             tip,
             sums,
             tiles,
-            litter,
+            orphans,
             heads,
             answers,
             level,
@@ -120,7 +137,7 @@ impl Writer {
             unsynced: true,
             erasing,
             watch,
-            intruder,
+            foreign_writes,
             outage: None,
             log: 0,
             max_log,
@@ -145,13 +162,13 @@ impl Writer {
         loop {
             let due = self.unchecked >= CHECKPOINT_IDLE
                 || self.erasing.load(Ordering::Acquire)
-                || self.litter.is_sweeping();
+                || self.orphans.is_sweeping();
             let waiting = self.stuck || self.outage.is_some();
             let patience = if waiting { Some(AGAIN) } else { due.then_some(IDLE) };
             let done = match self.queue.take(patience) {
-                Taken::Group(group) => self.group(group),
-                Taken::Idle => self.idle(),
-                Taken::Closed => return self.leave(),
+                QueueEvent::Group(group) => self.group(group),
+                QueueEvent::Idle => self.idle(),
+                QueueEvent::Closed => return self.leave(),
             };
             if let Err(error) = done {
                 self.queue.fail(ending(&error));
@@ -171,72 +188,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether nothing keeps the ledger from being written any more. What did is over once the
-    /// write lock can be had, and the file is as this process left it.
-    fn is_over(&mut self) -> Result<bool, LedgerError> {
-        if self.outage.is_none() {
-            return Ok(true);
-        }
-        self.watch.check()?;
-        self.wait(Duration::ZERO)?;
-        let begun = self.sql("BEGIN IMMEDIATE");
-        self.wait(PATIENCE)?;
-        match begun {
-            Err(error) if passes(&error) => {
-                self.outage = Some(self.named(error, Duration::ZERO));
-                return Ok(false);
-            }
-            begun => begun?,
-        }
-        let end = (&self.tip, &self.sums);
-        intruder::compare(&self.db, end)?;
-        self.intruder.check(&self.db, end)?;
-        self.tiles = tiles::growing(&self.db, self.tip.frontier.size())?;
-        self.sql("ROLLBACK")?;
-        self.outage = None;
-        Ok(true)
-    }
-
-    /// How long a statement waits for other processes.
-    fn wait(&self, patience: Duration) -> Result<(), LedgerError> {
-        self.db.busy_timeout(patience).map_err(|error| from_sql(&error))
-    }
-
-    /// Names the file that was waited for.
-    fn named(&self, error: LedgerError, waited: Duration) -> LedgerError {
-        match error {
-            LedgerError::Busy { .. } => LedgerError::Busy {
-                path: self.watch.ledger().display().to_string(),
-                waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX),
-            },
-            other => other,
-        }
-    }
-
-    /// Undoes what a transaction did that failed, where the failure passes; any other is given
-    /// back.
-    fn roll_back(
-        &mut self,
-        (tip, sums): (Tip, Sums),
-        error: LedgerError,
-    ) -> Result<LedgerError, LedgerError> {
-        if !passes(&error) {
-            return Err(error);
-        }
-        // SQLite ends some of them by itself.
-        if !self.db.is_autocommit() {
-            self.sql("ROLLBACK").map_err(|error| fatal(&error))?;
-        }
-        (self.tip, self.sums) = (tip, sums);
-        self.litter.rolled_back();
-        let error = self.named(error, PATIENCE);
-        self.outage = Some(error.clone());
-        Ok(error)
-    }
-
     /// Commits a group and answers it. What passes is given to the whole group as a refusal; any
     /// other failure is given to it too, and ends the writer.
-    fn group(&mut self, group: Vec<Work>) -> Result<(), LedgerError> {
+    fn group(&mut self, group: Vec<WriteRequest>) -> Result<(), LedgerError> {
         match self.is_over().map_err(|error| fatal(&error)) {
             Ok(true) => {}
             Ok(false) => {
@@ -257,10 +211,10 @@ impl Writer {
         let level = group.iter().map(|work| work.prepared.batch.durability).max();
         let level = level.unwrap_or_default();
         let mut applied = Vec::with_capacity(group.len());
-        let before = (self.tip.clone(), self.sums.clone());
+        let (tip, sums) = (self.tip.clone(), self.sums.clone());
         let done = self.transact(group, level, &mut applied);
         let done = match done {
-            Err(error) => match self.roll_back(before, error) {
+            Err(error) => match self.roll_back(tip, sums, error) {
                 Ok(refusal) => {
                     let refused =
                         applied.into_iter().map(|one| (one.completer, Err(refusal.clone())));
@@ -271,7 +225,7 @@ impl Writer {
             },
             done => done,
         };
-        // Before anything is acknowledged: what went into a removed file is lost.
+        // RecordLookup anything is acknowledged: what went into a removed file is lost.
         let done = done.and_then(|done| {
             self.log = self.watch.check()?;
             Ok(done)
@@ -281,7 +235,7 @@ impl Writer {
             self.unsynced = level == Durability::Os;
             self.publish();
         }
-        let answers = applied.into_iter().map(|Applied { completer, result }| {
+        let answers = applied.into_iter().map(|AppliedBatch { completer, result }| {
             let answer = match &done {
                 Ok(_) => result.map(|(first_seq, at)| Receipt {
                     first_seq,
@@ -302,14 +256,14 @@ impl Writer {
     /// refused one leaves nothing behind and needs no savepoint. False when all were refused.
     fn transact(
         &mut self,
-        group: Vec<Work>,
+        group: Vec<WriteRequest>,
         level: Durability,
-        applied: &mut Vec<Applied>,
+        applied: &mut Vec<AppliedBatch>,
     ) -> Result<bool, LedgerError> {
         let (mut written, before) = (0, self.tip.frontier.size());
         let mut failed = self.begin(level).err();
         for work in group {
-            let Work { mut prepared, blob, completer } = work;
+            let WriteRequest { mut prepared, blob, completer } = work;
             let result = match &failed {
                 Some(error) => Err(error.clone()),
                 None => self.apply(&mut prepared, blob, level),
@@ -320,16 +274,12 @@ impl Writer {
                 Err(error) => failed = Some(fatal(error)),
             }
             written += usize::from(result.is_ok()) * (1 + prepared.batch.puts().count());
-            applied.push(Applied { completer, result });
+            applied.push(AppliedBatch { completer, result });
         }
         match failed {
             Some(error) => Err(error),
             None if written == 0 => self.sql("ROLLBACK").map(|()| false),
-            None => {
-                let barrier = level == Durability::Disk && self.unsynced;
-                let barrier = barrier && self.tip.frontier.size() == before;
-                self.seal(written, before, barrier).map(|()| true)
-            }
+            None => self.seal(written, before, level).map(|()| true),
         }
         .map_err(|error| fatal(&error))
     }
@@ -338,12 +288,14 @@ impl Writer {
     fn begin(&mut self, level: Durability) -> Result<(), LedgerError> {
         self.set_level(level)?;
         self.sql("BEGIN IMMEDIATE")?;
-        self.intruder.check(&self.db, (&self.tip, &self.sums))
+        self.foreign_writes.check(&self.db, &self.tip, &self.sums)
     }
 
     /// Forgets what has expired, writes the head, commits. SQLite syncs nothing when a transaction
-    /// changes no page, so a `barrier` writes one; the sync covers all that stands before it.
-    fn seal(&mut self, written: usize, before: u64, barrier: bool) -> Result<(), LedgerError> {
+    /// changes no page, so a barrier writes one; the sync covers all that stands before it.
+    fn seal(&mut self, written: usize, before: u64, level: Durability) -> Result<(), LedgerError> {
+        let is_empty = self.tip.frontier.size() == before;
+        let barrier = level == Durability::Disk && self.unsynced && is_empty;
         rows::sweep(&self.db, self.tip.highest, SWEEP + written * 2, &mut self.sums)?;
         tiles::save(&self.db, &self.tiles.take())?;
         schema::save_end(&self.db, &self.tip, before, &self.sums)?;
@@ -363,19 +315,19 @@ impl Writer {
         let db = &self.db;
         let first = self.tip.frontier.size();
         let now = prune::time_after(self.tip.highest, &prepared.batch);
-        let mut seen = Seen::new(db);
+        let mut seen = TransactionRecords::new(db);
         let writes = plan(&prepared.batch, &mut seen)?;
-        prune::check(prepared, (first, now), &mut Transaction::new(db))?;
-        let log = (&mut self.tip, &mut self.tiles, &mut self.sums);
-        events::append(db, log, prepared.events(), level)?;
+        prune::check(prepared, first, now, &mut Transaction::new(db))?;
+        let (tip, tiles, sums) = (&mut self.tip, &mut self.tiles, &mut self.sums);
+        events::append(db, tip, tiles, sums, prepared.events(), level)?;
         rows::write(db, &writes, &seen, &mut self.sums)?;
-        self.litter.name(db, &prepared.batch)?;
+        self.orphans.name(db, &prepared.batch)?;
         if !prepared.prune.is_empty() {
             prepared.bytes = prepared.bytes.saturating_add(events::prune(db, &prepared.prune)?);
             self.erasing.store(true, Ordering::Release);
         }
         if let Some(change) = blob {
-            self.litter.change(db, change, &mut self.sums)?;
+            self.orphans.change(db, change, &mut self.sums)?;
         }
         Ok(((self.tip.frontier.size() > first).then_some(first), self.tip.highest))
     }
@@ -404,83 +356,20 @@ impl Writer {
 
     /// Sweeps a few blobs that nobody names. No event rides on it, so it needs no sync of its own.
     fn sweep(&mut self) -> Result<(), LedgerError> {
-        if !self.litter.is_sweeping() {
+        if !self.orphans.is_sweeping() {
             return Ok(());
         }
         self.set_level(Durability::Os)?;
-        let before = (self.tip.clone(), self.sums.clone());
-        match self.litter.sweep(&self.db, &mut self.sums) {
+        let (tip, sums) = (self.tip.clone(), self.sums.clone());
+        match self.orphans.sweep(&self.db, &mut self.sums) {
             Ok(true) => {
                 self.unsynced = true;
                 self.erasing.store(true, Ordering::Release);
             }
             Ok(false) => {}
-            Err(error) => drop(self.roll_back(before, fatal(&error))?),
+            Err(error) => drop(self.roll_back(tip, sums, fatal(&error))?),
         }
         Ok(())
-    }
-
-    /// Moves what it can from the write-ahead log into the file, without waiting for readers. When
-    /// everything was moved, both are synced. After pruning, the write-ahead log is emptied as well,
-    /// as soon as no reader is in the way.
-    fn checkpoint(&mut self) -> Result<(), LedgerError> {
-        self.unchecked = 0;
-        self.log = self.watch.check()?;
-        let moved = if self.erasing.load(Ordering::Acquire) {
-            self.empty()
-        } else {
-            self.moved("PRAGMA wal_checkpoint(PASSIVE)")
-        };
-        self.stuck = match moved.map_err(|error| fatal(&from_sql(&error))) {
-            Ok((busy, frames, moved)) => busy != 0 || frames != moved,
-            // What was committed stands in the write-ahead log until there is room for it.
-            Err(error) if passes(&error) => true,
-            Err(error) => return Err(error),
-        };
-        if !self.stuck {
-            self.unsynced = false;
-            self.publish();
-        }
-        Ok(())
-    }
-
-    /// Tries to empty a write-ahead log that has grown too long; why not, while a reader is in the
-    /// way or the disk has no room.
-    fn emptied(&mut self) -> Result<Option<LedgerError>, LedgerError> {
-        match self.empty().map_err(|error| fatal(&from_sql(&error))) {
-            Ok((0, ..)) => {}
-            Ok(_) => {
-                return Ok(Some(LedgerError::Full(format!(
-                    "the write-ahead log has {} bytes, above {}, because another process holds an \
-                     old state of the file open for reading; end that reader",
-                    self.log, self.max_log
-                ))));
-            }
-            Err(error) if passes(&error) => return Ok(Some(self.named(error, Duration::ZERO))),
-            Err(error) => return Err(error),
-        }
-        (self.unchecked, self.unsynced, self.stuck) = (0, false, false);
-        self.publish();
-        self.log = self.watch.check()?;
-        Ok(None)
-    }
-
-    /// Makes a checkpoint: whether somebody was in the way, how many frames there were, how many of
-    /// them were moved.
-    fn moved(&self, sql: &str) -> rusqlite::Result<(i64, i64, i64)> {
-        self.db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-    }
-
-    /// A checkpoint that also empties the write-ahead log, unless a reader is in the way.
-    fn empty(&self) -> rusqlite::Result<(i64, i64, i64)> {
-        self.db.busy_timeout(Duration::ZERO)?;
-        let moved = self.moved("PRAGMA wal_checkpoint(TRUNCATE)");
-        self.db.busy_timeout(PATIENCE)?;
-        let moved = moved?;
-        if moved.0 == 0 {
-            self.erasing.store(false, Ordering::Release);
-        }
-        Ok(moved)
     }
 
     /// Lets others see the head, and that it is synced when it is.
@@ -494,20 +383,13 @@ impl Writer {
         }
     }
 
-    /// Leaves one file that holds everything, unless a reader is in the way. Nothing depends on it:
-    /// what is committed stands in the write-ahead log until then.
-    fn leave(self) {
-        let _ = self.db.busy_timeout(Duration::ZERO);
-        let _ = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-    }
-
     fn sql(&self, sql: &str) -> Result<(), LedgerError> {
-        rows::run(&self.db, sql, [])
+        run(&self.db, sql, [])
     }
 }
 
 /// Answers a group that is not taken.
-fn refuse(group: Vec<Work>, error: &LedgerError) {
+fn refuse(group: Vec<WriteRequest>, error: &LedgerError) {
     for work in group {
         work.completer.complete(Err(error.clone()));
     }

@@ -4,7 +4,7 @@ use weaver_types::ledger::LedgerError;
 use weaver_types::{LogId, Timestamp};
 
 use super::source::Part;
-use crate::checkpoint::CheckpointError;
+use crate::checkpoint::{CheckpointError, KeyEventError};
 use crate::entry::HeaderError;
 use crate::prune::NoteError;
 
@@ -55,7 +55,7 @@ pub enum Fault {
     #[error("it changes the key of the log and is not valid: {why}")]
     Key {
         /// What is wrong.
-        why: &'static str,
+        why: KeyEventError,
     },
     /// Only one of salt and payload is there.
     #[error("only one of its payload and salt is there; the other was removed")]

@@ -7,12 +7,12 @@ use crate::prune::Note;
 /// Events that have no payload: a bit for each, in words of 64, so that ten million take a few
 /// megabytes however they lie. Words that are explained are dropped.
 #[derive(Debug, Default)]
-pub(super) struct Gone {
+pub(super) struct PrunedEvents {
     words: BTreeMap<u64, u64>,
     pruned: u64,
 }
 
-impl Gone {
+impl PrunedEvents {
     /// Notes that the payload of an event is gone.
     pub(super) fn miss(&mut self, seq: u64) {
         *self.words.entry(seq / 64).or_default() |= 1 << (seq % 64);
@@ -72,7 +72,7 @@ mod tests {
                 proptest::collection::btree_set(0_u64..400, 1..80), 0..8,
             ),
         ) {
-            let mut gone = Gone::default();
+            let mut gone = PrunedEvents::default();
             missing.iter().for_each(|seq| gone.miss(*seq));
             let mut left: BTreeSet<u64> = missing.clone();
             for named in notes {

@@ -98,7 +98,7 @@ pub trait Source {
     ///
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
-    fn strays(&self) -> Result<Option<String>, LedgerError> {
+    fn foreign_objects(&self) -> Result<Option<String>, LedgerError> {
         Ok(None)
     }
 

@@ -4,38 +4,38 @@ use weaver_types::digest::Digest;
 use weaver_types::ledger::{Durability, Head};
 use weaver_types::{EventKind, LogId, Timestamp};
 
-use super::gone::Gone;
-use super::{Extent, Fault, Outside, PAGE, Source, VerifyError};
-use crate::checkpoint::{CheckpointError, KeyHistory, Verified};
+use super::gone::PrunedEvents;
+use super::{Extent, Fault, PAGE, Source, TrustAnchor, VerifyError};
+use crate::checkpoint::{CheckpointError, KeyEventError, KeyHistory, Verified};
 use crate::entry::{HeaderRef, SALT, commitment};
 use crate::log::RowRef;
-use crate::merkle::tile::Growing;
+use crate::merkle::tile::PartialTiles;
 use crate::merkle::{self, Frontier, Tile};
 use crate::prune::{self, Note};
 
 /// What has been read so far.
-pub(super) struct Walk<'a> {
+pub(super) struct LogVerifier<'a> {
     log: LogId,
     earlier: Option<&'a Head>,
     frontier: Frontier,
-    tiles: Option<Growing>,
+    tiles: Option<PartialTiles>,
     keys: KeyHistory,
     pub(super) highest: Option<Timestamp>,
     pub(super) synced: u64,
-    pub(super) gone: Gone,
+    pub(super) gone: PrunedEvents,
 }
 
-impl<'a> Walk<'a> {
-    pub(super) fn new(log: LogId, earlier: Option<&'a Head>, tiles: bool) -> Self {
+impl<'a> LogVerifier<'a> {
+    pub(super) fn new(log: LogId, earlier: Option<&'a Head>, tiles: Option<PartialTiles>) -> Self {
         Self {
             log,
             earlier,
             frontier: Frontier::default(),
-            tiles: tiles.then(Growing::default),
+            tiles,
             keys: KeyHistory::default(),
             highest: None,
             synced: 0,
-            gone: Gone::default(),
+            gone: PrunedEvents::default(),
         }
     }
 
@@ -60,7 +60,7 @@ impl<'a> Walk<'a> {
                 None if seen == 0 => return Err(Fault::Missing.at(from)),
                 None => {}
             }
-            for tile in self.tiles.as_mut().map(Growing::take_full).unwrap_or_default() {
+            for tile in self.tiles.as_mut().map(PartialTiles::take_full).unwrap_or_default() {
                 check_tile(source, &tile)?;
             }
             progress(self.frontier.size(), size);
@@ -73,7 +73,7 @@ impl<'a> Walk<'a> {
         &self,
         source: &dyn Source,
         extent: &Extent,
-        outside: Outside<'_>,
+        outside: TrustAnchor<'_>,
     ) -> Result<Option<Verified>, VerifyError> {
         let size = extent.head.size;
         // Only now: a bad event before the cut is the first bad one.
@@ -88,12 +88,12 @@ impl<'a> Walk<'a> {
             return Err(VerifyError::Frontier);
         }
         self.check_ends(extent)?;
-        for tile in self.tiles.iter().flat_map(Growing::unfinished) {
+        for tile in self.tiles.iter().flat_map(PartialTiles::unfinished) {
             check_tile(source, tile)?;
         }
         match outside {
-            Outside::Nothing | Outside::Head(_) => Ok(None),
-            Outside::Checkpoint(note, trust) => Ok(Some(trust.open_with(note, &self.keys)?)),
+            TrustAnchor::Nothing | TrustAnchor::Head(_) => Ok(None),
+            TrustAnchor::Checkpoint(note, trust) => Ok(Some(trust.open_with(note, &self.keys)?)),
         }
     }
 
@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
             EventKind::LogKey => match self.keys.take(&self.log, seq, payload) {
                 Ok(()) => Ok(()),
                 Err(CheckpointError::KeyEvent { why, .. }) => Err(Fault::Key { why }),
-                Err(_) => Err(Fault::Key { why: "it cannot be read" }),
+                Err(_) => Err(Fault::Key { why: KeyEventError::Unreadable }),
             },
             _ => Ok(()),
         }

@@ -6,7 +6,7 @@ use weaver_trace_store::checkpoint::{
     Checkpoint, CheckpointError, KeyChange, KeyHistory, KeyUse, MAX_NOTE, MAX_SIGNATURES, Note,
     Trust, VerifierKey, Witness, cosign,
 };
-use weaver_trace_store::verify::{Fault, Outside, Prove, Report, VerifyError, verify_against};
+use weaver_trace_store::verify::{Fault, Prove, Report, TrustAnchor, VerifyError, verify_against};
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::{Batch, Durability, Head, Ledger, NewEvent};
 use weaver_types::signature::{Envelope, Kind, SigningKey};
@@ -37,7 +37,7 @@ pub(crate) fn change_key(ledger: &dyn Ledger, change: &KeyChange) {
 }
 
 fn verified(ledger: &MemoryLedger, note: &Note, trust: &Trust) -> Result<Report, VerifyError> {
-    verify_against(ledger, Outside::Checkpoint(note, trust), &mut |_, _| {})
+    verify_against(ledger, TrustAnchor::Checkpoint(note, trust), &mut |_, _| {})
 }
 
 /// The example of Go's package `note`.
@@ -579,20 +579,20 @@ fn a_witness_signs_one_history_also_after_it_was_restarted() {
     let mut witness = Witness::open(&path).unwrap();
     assert!(matches!(Witness::open(&path), Err(CheckpointError::File(_))), "one at a time");
     let small = signed(&ledger, 1);
-    assert!(witness.cosign(&small, &[], &trust, ("w1", &by, now)).is_ok());
-    assert!(witness.cosign(&small, &[], &trust, ("w1", &by, now)).is_ok(), "the same again");
+    assert!(witness.cosign(&small, &[], &trust, "w1", &by, now).is_ok());
+    assert!(witness.cosign(&small, &[], &trust, "w1", &by, now).is_ok(), "the same again");
     fill(&ledger, 4);
     let large = signed(&ledger, 1);
     let proof = ledger.consistency(3, 7).unwrap();
     let refused = |witness: &mut Witness, note: &Note, proof: &[_]| {
-        witness.cosign(note, proof, &trust, ("w1", &by, now)).unwrap_err().code()
+        witness.cosign(note, proof, &trust, "w1", &by, now).unwrap_err().code()
     };
     assert_eq!(refused(&mut witness, &large, &[]), "witness.inconsistent");
     assert_eq!(refused(&mut witness, &signed(&ledger, 2), &proof), "checkpoint.untrusted");
     drop(witness);
     let mut witness = Witness::open(&path).unwrap();
     assert_eq!(witness.seen(log.as_str()).unwrap().0, 3);
-    let note = witness.cosign(&large, &proof, &trust, ("w1", &by, now)).unwrap();
+    let note = witness.cosign(&large, &proof, &trust, "w1", &by, now).unwrap();
     let key = VerifierKey::new("w1", KeyUse::Witness, by.public()).unwrap();
     assert!(Trust { witnesses: vec![key], quorum: 1, ..trust.clone() }.open(&note).is_ok());
     assert_eq!(refused(&mut witness, &small, &[]), "witness.inconsistent");

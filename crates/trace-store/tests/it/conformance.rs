@@ -25,13 +25,13 @@ fn the_sqlite_ledger_conforms() {
         let path = folder.path().join(format!("{count}.db"));
         SqliteLedger::open(path, OpenOptions::default())
             .map(|ledger| Box::new(ledger) as Box<_>)
-            .map_err(|error| error.to_string())
+            .map_err(Into::into)
     });
     assert_eq!(findings, NONE);
     let findings = conformance::reopening(&mut || {
         SqliteLedger::open(folder.path().join("again.db"), OpenOptions::default())
             .map(|ledger| Box::new(ledger) as Box<_>)
-            .map_err(|error| error.to_string())
+            .map_err(Into::into)
     });
     assert_eq!(findings, NONE);
     let findings = conformance::exclusive(&mut || {

@@ -13,7 +13,7 @@ use weaver_trace_store::checkpoint::{
 };
 use weaver_trace_store::merkle::leaf_hash;
 use weaver_trace_store::prune::{Note, Reason};
-use weaver_trace_store::verify::{Lines, Outside, Prove, Source, line, verify_against};
+use weaver_trace_store::verify::{Lines, Prove, Source, TrustAnchor, line, verify_against};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
 use weaver_types::{CallId, EventKind, Random, SeededRandom, Timestamp};
@@ -83,8 +83,8 @@ impl Given {
         let note = self.checkpoint.as_ref().map(|text| SignedNote::parse(text.as_bytes()));
         let note = note.transpose().map_err(|error| error.to_string())?;
         let outside = match &note {
-            Some(note) => Outside::Checkpoint(note, &self.trust),
-            None => Outside::Nothing,
+            Some(note) => TrustAnchor::Checkpoint(note, &self.trust),
+            None => TrustAnchor::Nothing,
         };
         verify_against(source, outside, &mut |_, _| {}).map(drop).map_err(|e| e.to_string())
     }

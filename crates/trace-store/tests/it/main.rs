@@ -28,14 +28,14 @@ mod golden_proofs;
 mod links;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
-mod litter;
-#[cfg(test)]
-#[cfg(feature = "sqlite")]
 mod made_up;
 #[cfg(test)]
 mod merkle;
 #[cfg(test)]
 mod numbers;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod orphaned_blobs;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod outage;

@@ -38,7 +38,8 @@ pub(super) fn glyph(
     text: &str,
     at: usize,
     c: char,
-    (layers, tags): (Layers, Tags),
+    layers: Layers,
+    tags: Tags,
     edits: &mut Edits,
 ) -> usize {
     let range = at..at + c.len_utf8();

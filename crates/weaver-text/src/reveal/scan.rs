@@ -30,7 +30,7 @@ pub(super) fn encodings(source: Source<'_>, layers: Layers, tags: Tags, edits: &
             digits.replace(at..found, edits);
         }
         at = match plain_letters(bytes, found) {
-            0 => sign(text, found, (layers, tags), edits),
+            0 => sign(text, found, layers, tags, edits),
             len => found + len,
         };
     }
@@ -78,7 +78,7 @@ fn next_sign(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Replaces what the sign at `at` stands for. Returns the end of what was looked at.
-fn sign(text: &str, at: usize, (layers, tags): (Layers, Tags), edits: &mut Edits) -> usize {
+fn sign(text: &str, at: usize, layers: Layers, tags: Tags, edits: &mut Edits) -> usize {
     let bytes = text.as_bytes();
     let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { return at + 1 };
     match c {
@@ -109,7 +109,7 @@ fn sign(text: &str, at: usize, (layers, tags): (Layers, Tags), edits: &mut Edits
             end
         }
         '%' | '&' => at + 1,
-        _ => glyph(text, at, c, (layers, tags), edits),
+        _ => glyph(text, at, c, layers, tags, edits),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Values that stand alone: what a row or a field of an answer holds.
 
-use super::chunk::Word;
+use super::word::Word;
 use super::{Class, Token, address, gram, moment, number};
 
 /// The longest value that is taken as a whole, in bytes.

@@ -1,6 +1,6 @@
 //! Words that follow each other, and names.
 
-use super::chunk::{self, Word};
+use super::word::{self, Word};
 use super::{Class, Token};
 use crate::stop;
 
@@ -15,7 +15,7 @@ const BREAK: &str = ",";
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
     let text = super::plain(text);
-    row(&chunk::words(&text))
+    row(&word::words(&text))
 }
 
 /// The rows that must all be found for the whole to be: the whole where it is short, otherwise

@@ -1,6 +1,6 @@
 //! Days, in several writings.
 
-use super::chunk::Word;
+use super::word::Word;
 use super::{Class, Token};
 
 const MONTHS: [&str; 12] = [

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::chunk::Word;
+use super::word::Word;
 use crate::stop;
 
 /// Signs of money.

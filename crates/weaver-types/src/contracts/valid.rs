@@ -78,21 +78,33 @@ fn is_time(time: &str) -> bool {
     let clock = match time.strip_suffix(['Z', 'z']) {
         Some(clock) => clock,
         None => match time.rsplit_once(['+', '-']) {
-            Some((clock, offset)) if is_clock(offset, false) => clock,
+            Some((clock, offset)) if is_clock(offset, Precision::Minutes) => clock,
             _ => return false,
         },
     };
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    !fraction.is_empty() && fraction.bytes().all(|b| b.is_ascii_digit()) && is_clock(clock, true)
+    !fraction.is_empty()
+        && fraction.bytes().all(|b| b.is_ascii_digit())
+        && is_clock(clock, Precision::Seconds)
 }
 
-/// `HH:MM`, with `:SS` when `seconds`.
-fn is_clock(text: &str, seconds: bool) -> bool {
+/// The last part of a time of day.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Precision {
+    Minutes,
+    Seconds,
+}
+
+/// `HH:MM`, or `HH:MM:SS`.
+fn is_clock(text: &str, precision: Precision) -> bool {
     let mut parts = text.split(':');
     let (Some(hour), Some(minute)) = (digits(parts.next(), 2), digits(parts.next(), 2)) else {
         return false;
     };
-    let second = if seconds { digits(parts.next(), 2) } else { Some(0) };
+    let second = match precision {
+        Precision::Minutes => Some(0),
+        Precision::Seconds => digits(parts.next(), 2),
+    };
     hour < 24 && minute < 60 && second.is_some_and(|s| s <= 60) && parts.next().is_none()
 }
 

@@ -59,7 +59,7 @@ impl Walk<'_> {
             return out;
         };
         for (key, value) in fields {
-            self.keyword(&mut out, (key, value), (place, depth));
+            self.keyword(&mut out, key, value, place, depth);
         }
         out
     }
@@ -67,8 +67,10 @@ impl Walk<'_> {
     fn keyword(
         &mut self,
         out: &mut Map<String, Value>,
-        (key, value): (&str, &Value),
-        (place, depth): (&str, usize),
+        key: &str,
+        value: &Value,
+        place: &str,
+        depth: usize,
     ) {
         match (key, value) {
             ("type", _) => kinds(out, value),
@@ -89,7 +91,7 @@ impl Walk<'_> {
                 if key == "oneOf" {
                     self.lose(place, key, "written as `anyOf`");
                 }
-                self.choice(out, branches, (&format!("{place}/{key}"), depth));
+                self.choice(out, branches, &format!("{place}/{key}"), depth);
             }
             ("enum", Value::Array(values)) => self.values(out, values, place),
             ("const", Value::String(_)) => self.values(out, std::slice::from_ref(value), place),
@@ -109,7 +111,8 @@ impl Walk<'_> {
         &mut self,
         out: &mut Map<String, Value>,
         branches: &[Value],
-        (place, depth): (&str, usize),
+        place: &str,
+        depth: usize,
     ) {
         let null = |branch: &&Value| branch.get("type") == Some(&json!("null"));
         if branches.iter().any(|branch| null(&branch)) {

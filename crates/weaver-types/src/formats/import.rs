@@ -70,13 +70,14 @@ pub fn drafts(
         }
     });
     let entries = entries.enumerate();
-    entries.map(|(at, tool)| read(format, namespace, (at, tool))).collect()
+    entries.map(|(at, tool)| read(format, namespace, at, tool)).collect()
 }
 
 fn read(
     format: Format,
     namespace: Option<&str>,
-    (at, tool): (usize, &Value),
+    at: usize,
+    tool: &Value,
 ) -> Result<CapabilityDraft, ImportError> {
     let kind = tool.get("type").and_then(Value::as_str);
     let openai = matches!(format, Format::OpenAiResponses | Format::OpenAiChat);

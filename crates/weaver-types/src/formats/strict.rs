@@ -88,7 +88,7 @@ impl Walk {
         }
         let mut out = Map::new();
         for (key, value) in fields {
-            if let Some((key, value)) = self.keyword(fields, (key, value), at)? {
+            if let Some((key, value)) = self.keyword(fields, key, value, at)? {
                 out.insert(key, value);
             }
         }
@@ -101,7 +101,8 @@ impl Walk {
     fn keyword(
         &mut self,
         fields: &Map<String, Value>,
-        (key, value): (&str, &Value),
+        key: &str,
+        value: &Value,
         at: &At,
     ) -> Result<Option<(String, Value)>, Place> {
         let kept = |value: Value| Ok(Some((key.to_owned(), value)));

@@ -5,7 +5,7 @@ use serde_json::json;
 use weaver_text::token::CharsPerFour;
 use weaver_types::ManualClock;
 
-use super::super::heap::Heap;
+use super::super::process_records::ProcessRecords;
 use super::super::{
     BundleParts, EpisodicStore, FactStore, Memory, MemoryBundle, Put, Recall, recall,
 };
@@ -15,7 +15,7 @@ use super::*;
 /// recalls afterwards. Where nobody does, an entry may go and another of its name and length come.
 type Step = (bool, u8, u8, bool);
 
-fn tier(store: &Arc<Heap>, clock: &Arc<ManualClock>) -> Memory {
+fn tier(store: &Arc<ProcessRecords>, clock: &Arc<ManualClock>) -> Memory {
     let memory_store = Some(Arc::clone(store) as Arc<_>);
     let parts = BundleParts::new(Arc::clone(clock) as Arc<_>);
     MemoryBundle::create(BundleParts { memory_store, ..parts }).durable
@@ -50,7 +50,7 @@ proptest! {
     ) {
         let steps: Vec<Step> = steps;
         let start = Timestamp::from_micros(1_800_000_000_000_000);
-        let (store, clock) = (Arc::<Heap>::default(), Arc::new(ManualClock::new(start)));
+        let (store, clock) = (Arc::<ProcessRecords>::default(), Arc::new(ManualClock::new(start)));
         let (one, other) = (tier(&store, &clock), tier(&store, &clock));
         for (is_first, what, with, looks) in steps {
             step(if is_first { &one } else { &other }, &clock, (what, with));
@@ -69,19 +69,19 @@ proptest! {
 #[test]
 fn what_is_kept_is_bounded_and_used() {
     let start = Timestamp::from_micros(1_800_000_000_000_000);
-    let (store, clock) = (Arc::<Heap>::default(), Arc::new(ManualClock::new(start)));
+    let (store, clock) = (Arc::<ProcessRecords>::default(), Arc::new(ManualClock::new(start)));
     let memory = tier(&store, &clock);
     let facts = FactStore::new(&memory);
     for n in 0..600 {
         facts.state(&format!("k{n}"), json!("x".repeat(30_000)), &Put::default()).unwrap();
     }
     facts.state("brief", json!(1), &Put::default().ttl(Duration::from_secs(9))).unwrap();
-    let first = memory.shelf.candidates(EntryKind::Fact).unwrap();
-    let second = memory.shelf.candidates(EntryKind::Fact).unwrap();
+    let first = memory.records.candidates(EntryKind::Fact).unwrap();
+    let second = memory.records.candidates(EntryKind::Fact).unwrap();
     let same = first.iter().zip(&second).filter(|(a, b)| Arc::ptr_eq(a, b)).count();
-    let known = memory.shelf.known.lock().unwrap();
+    let known = memory.records.known.lock().unwrap();
     let kept = &known[&EntryKind::Fact];
-    assert!(kept.bytes <= MAX_KEPT_BYTES && !kept.by_id.contains_key("fact/brief"));
+    assert!(kept.bytes <= MAX_CACHED_BYTES && !kept.by_id.contains_key("fact/brief"));
     assert!((500..600).contains(&same) && kept.by_id.len() == same, "{same}");
     assert_eq!(first, second);
 }

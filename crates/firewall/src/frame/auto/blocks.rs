@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use weaver_types::{RawContent, RawResult};
 
-use crate::frame::media_type;
+use crate::content::media_type;
 
 /// The longest text that is compared with a structured value, in bytes.
 const MAX_COMPARED: usize = 1 << 20;
@@ -34,7 +34,7 @@ fn one(content: &RawContent) -> Value {
                     let data = STANDARD.encode(bytes);
                     json!({ "type": kind, "data": data, "mimeType": media_type })
                 }
-                _ => match crate::view::text_of(bytes) {
+                _ => match crate::tabular::text_of(bytes) {
                     Some(text) => json!({ "type": "text", "text": text }),
                     None => {
                         let said =

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use weaver_text::escape;
 
 use super::blocks;
-use crate::frame::finding::Findings;
-use crate::frame::media_type;
-use crate::redact::value::{Bounds, Omitted, Postprocess, Walk};
+use crate::content::finding::Findings;
+use crate::content::media_type;
+use crate::redact::value::{Bounds, Omitted, Postprocess, ValueRedactor};
 use crate::redact::{Counts, MASK, PlainWords, Redactor};
 use crate::spec::Limits;
 
@@ -30,7 +30,7 @@ const JOINTS: [char; 8] = ['/', '?', '#', '&', '=', ';', ',', '_'];
 /// Masks what is shown, and counts what it masked and found.
 pub(crate) struct Masker<'a> {
     redactor: &'a Redactor,
-    walk: Walk<'a, UncutPostprocess>,
+    walk: ValueRedactor<'a, UncutPostprocess>,
     /// Whether bytes that nobody can look into are passed on.
     passes_bytes: bool,
 }
@@ -85,7 +85,7 @@ fn shown<'t>(text: &'t str, omitted: &mut Omitted) -> Cow<'t, str> {
 impl<'a> Masker<'a> {
     pub(crate) fn new(redactor: &'a Redactor, limits: &Limits) -> Self {
         let faithful = UncutPostprocess { findings: Findings::default() };
-        let walk = Walk::new(redactor, limits.names(), Bounds::WHOLE, faithful);
+        let walk = ValueRedactor::new(redactor, limits.names(), Bounds::WHOLE, faithful);
         Self { redactor, walk, passes_bytes: !limits.is_tagged() }
     }
 
@@ -190,7 +190,7 @@ impl<'a> Masker<'a> {
 
     fn blob(&mut self, blob: &str, declared: &str) -> (&'static str, Value) {
         let bytes = STANDARD.decode(blob).ok();
-        match bytes.as_deref().and_then(crate::view::text_of) {
+        match bytes.as_deref().and_then(crate::tabular::text_of) {
             Some(text) => ("text", Value::String(self.text(text))),
             None if MEDIA.iter().any(|kind| declared.starts_with(kind)) => ("blob", json!(blob)),
             None if bytes.as_deref().is_some_and(|bytes| self.may_pass(bytes)) => {
@@ -242,7 +242,8 @@ impl<'a> Masker<'a> {
 
     /// What was counted, by the kind of warning; and the line that tells a model of masks.
     pub(super) fn counts(self) -> (BTreeMap<String, u64>, Option<String>) {
-        let line = masks_line(&self.walk.masked, self.redactor.has_masks());
+        let use_of = if self.redactor.has_masks() { MASKS_ARE_VALUES } else { VALUES_ARE_HIDDEN };
+        let line = masks_line(&self.walk.masked, use_of);
         let mut counts = BTreeMap::new();
         for (kind, n) in &self.walk.masked {
             counts.insert(format!("redacted_{kind}"), *n);
@@ -257,17 +258,17 @@ impl<'a> Masker<'a> {
     }
 }
 
+/// What a model is told of numbered masks.
+const MASKS_ARE_VALUES: &str = "A mask in an argument stands for its value.";
+/// What it is told where masks stand for nothing.
+const VALUES_ARE_HIDDEN: &str = "The values are not shown.";
+
 /// One line of what was masked.
-fn masks_line(masked: &Counts, usable: bool) -> Option<String> {
+fn masks_line(masked: &Counts, use_of: &str) -> Option<String> {
     if masked.is_empty() {
         return None;
     }
     let kinds: Vec<String> = masked.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
-    let use_of = if usable {
-        "A mask in an argument stands for its value."
-    } else {
-        "The values are not shown."
-    };
     Some(format!("Masked: {}. {use_of}", kinds.join(", ")))
 }
 

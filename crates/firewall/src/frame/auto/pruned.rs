@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::excerpt::{Excerpt, Part};
 use super::faithful::Masker;
-use crate::frame::ValueRenderer;
+use super::part::{Excerpt, Part};
+use crate::content::ValueRenderer;
 use crate::redact::Redactor;
 use crate::redact::value::Bounds;
 use crate::spec::Limits;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::excerpt::{self, Excerpt, Part};
-use crate::frame::{Rows, ValueRenderer};
+use super::part::{self, Excerpt, Part};
+use crate::content::{Rows, ValueRenderer};
 use crate::spec::Limits;
 
 /// Rows that are looked at to tell a table from a tree.
@@ -37,7 +37,7 @@ pub(super) fn excerpt(
 ) -> Excerpt {
     let after = rows.after(part.offset);
     let wanted = after.len().min(part.limit).min(limits.rows);
-    let facts = if part.first { excerpt::facts(rows, part, limits, renderer) } else { Vec::new() };
+    let facts = if part.first { part::facts(rows, part, limits, renderer) } else { Vec::new() };
     let mut left = part.space.tokens;
     for fact in &facts {
         left = left.saturating_sub(part.space.size(fact, limits));
@@ -88,7 +88,7 @@ pub(super) fn excerpt(
             end.saturating_sub(1),
             rows.len()
         )),
-        next: Some(excerpt::rows_from(end)),
+        next: Some(part::rows_from(end)),
     }
 }
 

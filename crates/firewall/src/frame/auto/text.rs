@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::RenderBudget;
-use super::excerpt::{Excerpt, Part};
+use super::part::{Excerpt, Part};
 use crate::spec::Limits;
 
 /// The part of the space that the head gets, of three.
@@ -62,18 +62,27 @@ fn by_characters(text: &str, part: &Part<'_>, limits: &Limits) -> Excerpt {
     }
 }
 
+/// Where a text may be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CutUnit {
+    /// Between lines.
+    Lines,
+    /// Between characters.
+    Characters,
+}
+
 /// What of a masked text is shown from a place on: whole lines where they fit, otherwise
 /// characters; and where the rest begins, if there is a rest.
 pub(crate) fn window(
     text: &str,
     space: RenderBudget,
     limits: &Limits,
-    lines: bool,
+    unit: CutUnit,
 ) -> (String, Option<usize>) {
     if space.holds(text, limits) {
         return (text.to_owned(), None);
     }
-    if lines {
+    if unit == CutUnit::Lines {
         let all: Vec<&str> = text.split_inclusive('\n').collect();
         let left = RemainingBudget { tokens: space.tokens, chars: space.chars };
         let count = fitting(all.iter(), left, limits);

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use crate::redact::cut::Cut;
 use crate::redact::unmasked_view::MAX_MASK;
-use crate::redact::value::Cut;
 
 /// Every stretch in square brackets that could be a mask: none holds another bracket.
 pub(super) fn bracketed(text: &str) -> impl Iterator<Item = Range<usize>> {

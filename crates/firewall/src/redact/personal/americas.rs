@@ -2,7 +2,7 @@
 
 use super::checksum::{at, is_day, luhn, number, same, weighted};
 use super::context::topic::*;
-use super::national::{DocumentRule, rows};
+use super::document_rule::{DocumentRule, rows};
 
 /// The table.
 pub(super) const ROWS: &[DocumentRule] = rows! {

@@ -3,7 +3,7 @@
 use super::americas::any;
 use super::checksum::{at, is_day, luhn, number, same, value, verhoeff, weighted};
 use super::context::topic::*;
-use super::national::{DocumentRule, rows};
+use super::document_rule::{DocumentRule, rows};
 
 /// The table.
 pub(super) const ROWS: &[DocumentRule] = rows! {

@@ -3,7 +3,7 @@
 use super::americas::{any, eleven};
 use super::checksum::{at, is_day, luhn, mod_11_10, number, remainder, same, value, weighted};
 use super::context::topic::*;
-use super::national::{DocumentRule, rows};
+use super::document_rule::{DocumentRule, rows};
 
 /// The table.
 pub(super) const ROWS: &[DocumentRule] = rows! {

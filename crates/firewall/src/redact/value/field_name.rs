@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::redact::field::{HiddenBy, Meaning, Names};
+use crate::redact::field::{FieldMeaning, HiddenBy, Names};
 
 /// A name, and what it says of its value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FieldName<'k> {
     pub(crate) name: &'k str,
-    pub(super) meaning: Meaning,
+    pub(super) meaning: FieldMeaning,
 }
 
 impl<'k> FieldName<'k> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 
-use super::{Bounds, Cut, ELIDED, MAX_VALUES, NoPostprocess, Omitted, Postprocess, Walk};
+use super::{Bounds, Cut, ELIDED, MAX_VALUES, NoPostprocess, Omitted, Postprocess, ValueRedactor};
 use crate::redact::Counts;
 
 /// The longest string that is tried as JSON, in bytes; longer ones are scanned as text only.
@@ -18,7 +18,7 @@ pub(super) struct RedactedJsonText {
     pub(super) omitted: Omitted,
 }
 
-impl<F: Postprocess> Walk<'_, F> {
+impl<F: Postprocess> ValueRedactor<'_, F> {
     /// A string that is itself JSON, written anew if a field of it was masked. What remains is
     /// still to be scanned as text.
     pub(super) fn unpacked(&mut self, text: &str, depth: usize) -> Option<RedactedJsonText> {
@@ -37,7 +37,7 @@ impl<F: Postprocess> Walk<'_, F> {
             });
         }
         let names = std::mem::take(&mut self.names);
-        let mut walk = Walk::new(self.redactor, names, Bounds::WHOLE, NoPostprocess);
+        let mut walk = ValueRedactor::new(self.redactor, names, Bounds::WHOLE, NoPostprocess);
         walk.left = self.left;
         walk.level = self.level + 1;
         let shown = walk.value(&value, None, depth.saturating_add(1));

@@ -2,13 +2,13 @@
 
 use serde_json::{Number, Value};
 
-use super::{FieldName, Postprocess, Walk, in_context};
+use super::{FieldName, Postprocess, ValueRedactor, in_context};
 use crate::redact::{Counts, MASK, count};
 
 /// The fewest digits of a number that is scanned, without and with a telling name.
 pub(super) const MIN_DIGITS: (usize, usize) = (9, 4);
 
-impl<F: Postprocess> Walk<'_, F> {
+impl<F: Postprocess> ValueRedactor<'_, F> {
     /// A number, or its mask.
     pub(crate) fn number(&mut self, number: &Number, key: Option<FieldName<'_>>) -> Value {
         if self.hides_number(number, key) {

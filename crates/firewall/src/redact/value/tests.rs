@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::{Number, Value, json};
 
 use super::number::{MIN_DIGITS, is_small};
-use super::{Bounds, Cut, FieldName, MASK, NoPostprocess, Walk};
-use crate::redact::field::{Meaning, Names};
+use super::{Bounds, Cut, FieldName, MASK, NoPostprocess, ValueRedactor};
+use crate::redact::field::{FieldMeaning, Names};
 use crate::redact::{Counts, Redactor};
 
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::builtin);
@@ -148,8 +148,8 @@ proptest! {
         let (number, text) = (Number::from(number), number.to_string());
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         prop_assert_eq!(is_small(&number), digits < MIN_DIGITS.1);
-        let walk = Walk::new(&REDACTOR, Names::default(), Bounds::WHOLE, NoPostprocess);
-        let meaning = Meaning { context, ..Meaning::default() };
+        let walk = ValueRedactor::new(&REDACTOR, Names::default(), Bounds::WHOLE, NoPostprocess);
+        let meaning = FieldMeaning { context, ..FieldMeaning::default() };
         let hidden = walk.reads_as_value(&text, Some(FieldName { name: &name, meaning }));
         prop_assert!(!(is_small(&number) && hidden));
     }

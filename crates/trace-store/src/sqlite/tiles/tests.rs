@@ -6,7 +6,7 @@ fn large(size: u64) -> (Connection, Tree) {
     let db = Connection::open_in_memory().unwrap();
     schema::create(&db, &weaver_types::OsRandom).unwrap();
     let (mut tree, mut frontier, mut tiles) =
-        (Tree::default(), Frontier::default(), Growing::default());
+        (Tree::default(), Frontier::default(), PartialTiles::default());
     db.execute_batch("BEGIN").unwrap();
     {
         let mut add = db
@@ -54,7 +54,7 @@ fn three_levels_of_tiles_prove_what_the_whole_tree_proves() {
     let mut frontier = frontier(&db, 131_072).unwrap();
     assert_eq!(Some(frontier.root()), tree.root(131_072));
     // The growing end goes on where the file stops.
-    let mut whole = Growing::default();
+    let mut whole = PartialTiles::default();
     let mut from_start = Frontier::default();
     for seq in 0..size + 600 {
         let leaf = merkle::leaf_hash(&seq.to_be_bytes());

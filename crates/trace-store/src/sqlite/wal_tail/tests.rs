@@ -53,7 +53,7 @@ fn rows(base: &[u8], log: &[u8]) -> usize {
     db.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0)).unwrap() as usize
 }
 
-fn tail(log: &[u8]) -> Tail {
+fn tail(log: &[u8]) -> WalTail {
     walk(&mut &*log, log.len() as u64).unwrap()
 }
 
@@ -62,7 +62,7 @@ fn what_an_earlier_turn_left_is_not_torn() {
     for turns in 1..4 {
         let made = made(turns);
         let end = *made.ends.last().unwrap();
-        assert_eq!(tail(&made.log), Tail { whole: end as u64, torn: 0 });
+        assert_eq!(tail(&made.log), WalTail { whole: end as u64, torn: 0 });
         assert_eq!(made.log.len() > end, turns > 1, "the older turn was longer");
     }
 }
@@ -79,7 +79,11 @@ fn a_log_cut_anywhere_says_what_was_cut() {
             Some(last) => made.ends[last],
             None => HEADER.min(cut) * usize::from(cut >= HEADER),
         };
-        assert_eq!(found, Tail { whole: whole as u64, torn: (cut - whole) as u64 }, "cut at {cut}");
+        assert_eq!(
+            found,
+            WalTail { whole: whole as u64, torn: (cut - whole) as u64 },
+            "cut at {cut}"
+        );
     }
 }
 
@@ -107,19 +111,19 @@ fn pages_that_were_lost_before_a_later_one_are_torn() {
     // A frame of this turn, a gap where the older turn shows, and one more frame of this turn.
     let copy = log[HEADER..HEADER + frame].to_vec();
     log[older + frame..older + 2 * frame].copy_from_slice(&copy);
-    assert_eq!(tail(&log), Tail { whole: older as u64, torn: 2 * frame as u64 });
+    assert_eq!(tail(&log), WalTail { whole: older as u64, torn: 2 * frame as u64 });
     // A hole where a frame should be.
     let mut log = made.log.clone();
     log[older..older + frame].fill(0);
-    assert_eq!(tail(&log), Tail { whole: older as u64, torn: frame as u64 });
+    assert_eq!(tail(&log), WalTail { whole: older as u64, torn: frame as u64 });
 }
 
 #[test]
 fn files_that_are_no_log_are_torn_as_a_whole_and_empty_ones_are_not() {
-    assert_eq!(tail(b""), Tail::default());
-    assert_eq!(tail(&[0; 4096]), Tail::default());
-    assert_eq!(tail(b"short"), Tail { whole: 0, torn: 5 });
-    assert_eq!(tail(&[7; 100]), Tail { whole: 0, torn: 100 });
+    assert_eq!(tail(b""), WalTail::default());
+    assert_eq!(tail(&[0; 4096]), WalTail::default());
+    assert_eq!(tail(b"short"), WalTail { whole: 0, torn: 5 });
+    assert_eq!(tail(&[7; 100]), WalTail { whole: 0, torn: 100 });
     let folder = tempfile::tempdir().unwrap();
-    assert_eq!(read(&folder.path().join("none")), Ok(Tail::default()));
+    assert_eq!(read(&folder.path().join("none")), Ok(WalTail::default()));
 }

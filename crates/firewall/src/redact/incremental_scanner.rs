@@ -77,7 +77,7 @@ enum OpenMask {
 
 /// The state between two steps.
 #[derive(Debug, Default)]
-pub(crate) struct Machine {
+pub(crate) struct IncrementalScanner {
     /// How much of the input is decided, in bytes.
     at: usize,
     /// The length of the token run that ends there.
@@ -87,7 +87,7 @@ pub(crate) struct Machine {
     masked: Vec<Range<usize>>,
 }
 
-impl Machine {
+impl IncrementalScanner {
     /// Decides about a whole text.
     pub(crate) fn whole(rules: ActiveRules<'_>, text: &str, sink: &mut impl Sink) {
         let mut machine = Self::default();
@@ -163,12 +163,11 @@ impl Machine {
         extent: Extent,
         sink: &mut impl Sink,
     ) {
-        let last = extent == Extent::Rest;
         let from = self.at - origin;
         let mut owned = self.owned(extent, region, from);
         let mut at = from;
         if let Some(open) = self.open.take() {
-            at = self.swallow(open, region, from..owned, last);
+            at = self.swallow(open, region, from..owned, extent);
             sink.more(at - from);
             self.masked.push(self.at..origin + at);
         }
@@ -185,7 +184,7 @@ impl Machine {
             found.retain(|f| f.range.end > at && f.range.start < owned);
             for value in &mut found {
                 value.range.start = value.range.start.max(at);
-                value.range.end = self.close(rules, value, region, owned, last);
+                value.range.end = self.close(rules, value, region, owned, extent);
                 self.masked.push(origin + value.range.start..origin + value.range.end);
             }
             write(region, at..owned, origin, &found, sink);
@@ -207,7 +206,13 @@ impl Machine {
     }
 
     /// Where an open mask leads to.
-    fn swallow(&mut self, open: OpenMask, region: &str, part: Range<usize>, last: bool) -> usize {
+    fn swallow(
+        &mut self,
+        open: OpenMask,
+        region: &str,
+        part: Range<usize>,
+        extent: Extent,
+    ) -> usize {
         let (end, still) = match open {
             OpenMask::Run => (run::end(region, part.start), OpenMask::Run),
             OpenMask::Pem(seen) => {
@@ -218,7 +223,7 @@ impl Machine {
                 (end, OpenMask::Pem(seen + part.len()))
             }
         };
-        if end >= part.end && !last {
+        if end >= part.end && extent != Extent::Rest {
             self.open = Some(still);
         }
         end.min(part.end)
@@ -256,9 +261,9 @@ impl Machine {
         found: &Detection,
         region: &str,
         owned: usize,
-        last: bool,
+        extent: Extent,
     ) -> usize {
-        if last || found.range.end < region.len() {
+        if extent == Extent::Rest || found.range.end < region.len() {
             return found.range.end;
         }
         let start = found.range.start.min(owned);

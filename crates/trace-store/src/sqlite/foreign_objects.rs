@@ -20,7 +20,7 @@ type Objects = BTreeMap<(String, String), (String, Option<String>)>;
 
 /// The names of what is missing, changed or none of ours, in back quotes; `None` where all is as one
 /// of the `forms` makes it. A form is a list of statements.
-pub(super) fn strays(db: &Connection, forms: &[&[&str]]) -> Result<Option<String>, LedgerError> {
+pub(super) fn find(db: &Connection, forms: &[&[&str]]) -> Result<Option<String>, LedgerError> {
     let found = objects(db)?;
     let mut least: Option<Vec<String>> = None;
     for form in forms {

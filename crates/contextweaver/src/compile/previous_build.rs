@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use crate::compile::ContextLog;
-use crate::compile::account::Fates;
-use crate::compile::candidate::Fate;
+use crate::compile::account::ItemOutcomes;
 use crate::compile::dropped::{DroppedItems, Piece, SPAN};
+use crate::compile::item_outcome::ItemOutcome;
 use crate::compile::plan::Plan;
-use crate::compile::shown::Shown;
-use crate::compile::taken::Taken;
+use crate::compile::selected_groups::SelectedGroups;
+use crate::compile::shown_sections::ShownSections;
 
 /// The outcome of the last build.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct PreviousBuild {
     budget: usize,
-    taken: Taken,
+    taken: SelectedGroups,
     /// Those that were lost with what they hang on, in order.
     lost: Vec<u32>,
     /// What was left out, [`SPAN`] places each.
@@ -22,13 +22,13 @@ pub(super) struct Kept {
     /// Places that these cover.
     covered: usize,
     /// What was shown.
-    pub(super) shown: Shown,
+    pub(super) shown: ShownSections,
 }
 
-impl Kept {
+impl PreviousBuild {
     /// What is left out now. Only the pieces are made anew in which something has changed.
-    pub(super) fn dropped(&mut self, fates: &Fates<'_>) -> DroppedItems {
-        let Fates { log, plan, budget, taken, lost } = *fates;
+    pub(super) fn dropped(&mut self, outcomes: &ItemOutcomes<'_>) -> DroppedItems {
+        let ItemOutcomes { log, plan, budget, taken, lost } = *outcomes;
         if self.budget != budget {
             self.pieces.clear();
             self.covered = 0;
@@ -49,7 +49,7 @@ impl Kept {
         self.pieces.resize_with(count, Arc::default);
         for (at, piece) in self.pieces.iter_mut().enumerate() {
             if is_stale.get(at) == Some(&true) {
-                *piece = Arc::new(piece_of(log, fates, at));
+                *piece = Arc::new(piece_of(log, outcomes, at));
             }
         }
         (self.budget, self.covered) = (budget, log.len());
@@ -60,10 +60,10 @@ impl Kept {
     }
 }
 
-fn piece_of(log: &ContextLog, fates: &Fates<'_>, at: usize) -> Piece {
+fn piece_of(log: &ContextLog, outcomes: &ItemOutcomes<'_>, at: usize) -> Piece {
     let mut piece = Piece::default();
     for place in at * SPAN..log.len().min((at + 1) * SPAN) {
-        if let (Fate::Dropped(reason), Some(item)) = (fates.of(place), log.at(place)) {
+        if let (ItemOutcome::Dropped(reason), Some(item)) = (outcomes.of(place), log.at(place)) {
             piece.push(item.shared_id(), item.kind(), reason);
         }
     }
@@ -79,7 +79,7 @@ fn either<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = u32> {
 }
 
 /// Groups that would fit by themselves and were lost with what they hang on, in order.
-pub(super) fn lost(plan: &Plan, taken: &Taken, left: usize) -> Vec<u32> {
+pub(super) fn lost(plan: &Plan, taken: &SelectedGroups, left: usize) -> Vec<u32> {
     if taken.is_all() {
         return Vec::new();
     }

@@ -5,10 +5,10 @@ use std::cell::Cell;
 use weaver_text::token::TokenCounter;
 
 use crate::compile::plan::Plan;
-use crate::compile::render::Form;
 use crate::compile::request::Summariser;
-use crate::compile::sensitivity::Block;
-use crate::compile::{ContextLog, Request, render};
+use crate::compile::section::Block;
+use crate::compile::section::Form;
+use crate::compile::{ContextLog, Request, block};
 
 /// An item is too long from this part of the budget on, and is made as short as that.
 const PART: usize = 4;
@@ -40,14 +40,14 @@ impl Summariser for HeadAndTail {
 }
 
 /// Makes items shorter, a few in each build.
-pub(super) struct Squeezer<'a> {
+pub(super) struct Shortener<'a> {
     log: &'a ContextLog,
     summariser: Option<&'a dyn Summariser>,
     budget: usize,
     tries: Cell<u32>,
 }
 
-impl<'a> Squeezer<'a> {
+impl<'a> Shortener<'a> {
     pub(super) fn new(log: &'a ContextLog, request: &Request<'a>) -> Self {
         let (summariser, budget) = (request.summariser, request.phase.budget);
         Self { log, summariser, budget, tries: Cell::new(0) }
@@ -83,11 +83,11 @@ impl<'a> Squeezer<'a> {
         let target = room.checked_sub(others)?.min(part);
         let item = self.log.at(longest)?;
         let counter = self.log.counter();
-        let frame = counter.count(&render::block_of(item, "")).tokens()?;
+        let frame = counter.count(&block::block_of(item, "")).tokens()?;
         let inner = target.checked_sub(frame).filter(|inner| *inner >= LEAST)?;
         self.tries.set(self.tries.get() + 1);
         let short = summariser.summarise(item.text(), inner, counter)?;
-        let text = render::block_of(item, &short);
+        let text = block::block_of(item, &short);
         let count = counter.count_up_to(&text, target).tokens().filter(|n| *n <= target)?;
         let tokens = u32::try_from(count).ok()?;
         let block = Block { text: text.into(), tokens, form: Form::Shortened };

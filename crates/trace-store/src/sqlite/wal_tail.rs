@@ -2,7 +2,7 @@
 //!
 //! SQLite takes over whole commits only and says nothing of the rest. Here the rest is told: a
 //! frame whose checksum is wrong, frames of a commit that was never finished, a frame that the
-//! file ends in. Frames of an earlier turn of the log, which the next one has not overwritten yet,
+//! file ends in. Frames of an earlier generation of the log, which the next one has not overwritten yet,
 //! are no such rest: their salt is an older one. The form is SQLite's: a header of 32 bytes, then
 //! frames of 24 bytes and a page each, under one running checksum.
 
@@ -16,13 +16,15 @@ use super::fault::from_io;
 
 const HEADER: usize = 32;
 const FRAME: usize = 24;
+/// The bytes of a frame up to the end of its salts.
+const SALTED: usize = 16;
 /// The first four bytes; the last bit says that checksums are over big endian words.
 const MAGIC: u32 = 0x377f_0682;
 const VERSION: u32 = 3_007_000;
 
 /// What a write-ahead log holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Tail {
+pub(super) struct WalTail {
     /// Bytes up to the end of the last whole commit.
     pub(super) whole: u64,
     /// Bytes behind it that belong to no whole commit.
@@ -30,39 +32,40 @@ pub(super) struct Tail {
 }
 
 /// Reads the write-ahead log at `path`, a page at a time.
-pub(super) fn read(path: &Path) -> Result<Tail, LedgerError> {
+pub(super) fn read(path: &Path) -> Result<WalTail, LedgerError> {
     let failed = |error: &std::io::Error| from_io("cannot read", path, error);
     let file = match File::open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Tail::default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(WalTail::default()),
         other => other.map_err(|error| failed(&error))?,
     };
     let length = file.metadata().map_err(|error| failed(&error))?.len();
     walk(&mut BufReader::with_capacity(1 << 16, file), length).map_err(|error| failed(&error))
 }
 
-fn walk(bytes: &mut dyn Read, length: u64) -> std::io::Result<Tail> {
+fn walk(bytes: &mut dyn Read, length: u64) -> std::io::Result<WalTail> {
     let mut header = [0; HEADER];
     if fill(bytes, &mut header)? < HEADER {
-        return Ok(Tail { whole: 0, torn: length });
+        return Ok(WalTail { whole: 0, torn: length });
     }
-    let Some(turn) = Turn::of(&header) else {
+    let Some(generation) = WalGeneration::of(&header) else {
         // SQLite begins anew over a header that it cannot read. One of zeros was never written.
-        return Ok(Tail { whole: 0, torn: if header == [0; HEADER] { 0 } else { length } });
+        return Ok(WalTail { whole: 0, torn: if header == [0; HEADER] { 0 } else { length } });
     };
-    let (mut sum, mut intact) = (turn.sum, true);
+    let (mut sum, mut intact) = (generation.sum, true);
     let mut at = HEADER as u64;
     let mut whole = at;
     let mut end = at;
-    let mut frame = vec![0; FRAME + turn.page];
+    let mut frame = vec![0; FRAME + generation.page];
     loop {
         let found = fill(bytes, &mut frame)?;
-        let ours = turn.owns(&frame, found, end == at);
+        // What is too short to hold salts belongs to this generation when it follows a frame of it.
+        let ours = if found < SALTED { found > 0 && end == at } else { generation.owns(&frame) };
         at += found as u64;
         if found < frame.len() {
             end = if ours { at } else { end };
             break;
         }
-        intact = intact && ours && turn.checks(&frame, &mut sum);
+        intact = intact && ours && generation.checks(&frame, &mut sum);
         if intact && word(&frame, 4) != 0 {
             whole = at;
         }
@@ -70,7 +73,7 @@ fn walk(bytes: &mut dyn Read, length: u64) -> std::io::Result<Tail> {
             end = at;
         }
     }
-    Ok(Tail { whole, torn: end.saturating_sub(whole) })
+    Ok(WalTail { whole, torn: end.saturating_sub(whole) })
 }
 
 /// Fills the buffer as far as there is something to read; the rest of it is zero.
@@ -88,16 +91,23 @@ fn fill(bytes: &mut dyn Read, buffer: &mut [u8]) -> std::io::Result<usize> {
     Ok(filled)
 }
 
-/// One turn of the write-ahead log, as its header says.
-struct Turn {
-    page: usize,
-    big_endian: bool,
-    /// Two salts: the first grows by one with each turn, the second is random.
-    salts: (u32, u32),
-    sum: (u32, u32),
+/// SQLite's running checksum: two sums over pairs of words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Checksum {
+    first: u32,
+    second: u32,
 }
 
-impl Turn {
+/// One generation of the write-ahead log, as its header says.
+struct WalGeneration {
+    page: usize,
+    big_endian: bool,
+    /// Two salts: the first grows by one with each generation, the second is random.
+    salts: (u32, u32),
+    sum: Checksum,
+}
+
+impl WalGeneration {
     /// `None` when the header is not one that SQLite would take.
     fn of(header: &[u8]) -> Option<Self> {
         let big_endian = match word(header, 0).wrapping_sub(MAGIC) {
@@ -111,45 +121,42 @@ impl Turn {
             return None;
         }
         let salts = (word(header, 16), word(header, 20));
-        let mut turn = Self { page, big_endian, salts, sum: (0, 0) };
-        let mut sum = (0, 0);
-        turn.add(header.get(..24)?, &mut sum);
-        turn.sum = sum;
-        (sum == (word(header, 24), word(header, 28))).then_some(turn)
+        let mut generation = Self { page, big_endian, salts, sum: Checksum::default() };
+        let mut sum = Checksum::default();
+        generation.add(header.get(..24)?, &mut sum);
+        generation.sum = sum;
+        let stored = Checksum { first: word(header, 24), second: word(header, 28) };
+        (sum == stored).then_some(generation)
     }
 
-    /// True when a frame of which `found` bytes are there belongs to this turn, as far as they say.
-    /// What is neither of this turn nor of an earlier one was meant to be of this one; so was what
-    /// is too short to tell, when it `follows` a frame of this turn.
-    fn owns(&self, frame: &[u8], found: usize, follows: bool) -> bool {
-        if found < 16 {
-            return found > 0 && follows;
-        }
+    /// True when a frame belongs to this generation, as far as its salts say. What is neither of this generation
+    /// nor of an earlier one was meant to be of this one.
+    fn owns(&self, frame: &[u8]) -> bool {
         let salts = (word(frame, 8), word(frame, 12));
         let age = self.salts.0.wrapping_sub(salts.0);
         salts == self.salts || age == 0 || age >= 1 << 31 || salts == (0, 0)
     }
 
-    /// True when the frame has this turn's salts and continues the running checksum.
-    fn checks(&self, frame: &[u8], sum: &mut (u32, u32)) -> bool {
+    /// True when the frame has this generation's salts and continues the running checksum.
+    fn checks(&self, frame: &[u8], sum: &mut Checksum) -> bool {
         let (Some(head), Some(page)) = (frame.get(..8), frame.get(FRAME..)) else { return false };
         if (word(frame, 8), word(frame, 12)) != self.salts || word(frame, 0) == 0 {
             return false;
         }
         self.add(head, sum);
         self.add(page, sum);
-        *sum == (word(frame, 16), word(frame, 20))
+        *sum == Checksum { first: word(frame, 16), second: word(frame, 20) }
     }
 
-    /// SQLite's checksum: two sums over pairs of words.
-    fn add(&self, bytes: &[u8], (one, two): &mut (u32, u32)) {
+    fn add(&self, bytes: &[u8], sum: &mut Checksum) {
+        let Checksum { first, second } = sum;
         for [a0, a1, a2, a3, b0, b1, b2, b3] in bytes.as_chunks::<8>().0 {
             let word = |bytes| match self.big_endian {
                 true => u32::from_be_bytes(bytes),
                 false => u32::from_le_bytes(bytes),
             };
-            *one = one.wrapping_add(word([*a0, *a1, *a2, *a3])).wrapping_add(*two);
-            *two = two.wrapping_add(word([*b0, *b1, *b2, *b3])).wrapping_add(*one);
+            *first = first.wrapping_add(word([*a0, *a1, *a2, *a3])).wrapping_add(*second);
+            *second = second.wrapping_add(word([*b0, *b1, *b2, *b3])).wrapping_add(*first);
         }
     }
 }

@@ -10,7 +10,7 @@ use weaver_types::ledger::{
 use weaver_types::{Tenant, Timestamp};
 
 use super::bounds::{Limits, shown};
-use super::candidate::Known;
+use super::candidate_cache::CandidateCaches;
 use super::entry::{EntryKind, Tier};
 use super::error::MemoryError;
 use super::stored::{Stored, record_id};
@@ -26,7 +26,7 @@ const PAGE: usize = 256;
 /// What a counter of entries never leaves, whatever the limit.
 const LEAST: i64 = -(1 << 52);
 
-pub(super) struct Shelf {
+pub(super) struct TierStore {
     pub(super) tier: Tier,
     pub(super) store: Arc<dyn RecordStore>,
     pub(super) tenant: Tenant,
@@ -38,10 +38,10 @@ pub(super) struct Shelf {
     /// After which record the next write looks for what has expired.
     pub(super) cursor: Mutex<Option<String>>,
     /// What was worked out of the entries.
-    pub(super) known: Known,
+    pub(super) known: CandidateCaches,
 }
 
-impl Shelf {
+impl TierStore {
     /// The time, which never falls.
     pub(super) fn now(&self) -> Result<Now, MemoryError> {
         let Some(record) = self.store.read(&self.key("clock/time"))? else {
@@ -70,7 +70,8 @@ impl Shelf {
     /// stand there; it may be asked again when others were faster.
     pub(super) fn change<T>(
         &self,
-        (kind, key): (EntryKind, &str),
+        kind: EntryKind,
+        key: &str,
         mut change: impl FnMut(Option<Stored>, Timestamp) -> Result<(Option<Stored>, T), MemoryError>,
     ) -> Result<T, MemoryError> {
         let id = record_id(kind, key);

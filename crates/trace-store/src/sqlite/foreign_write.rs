@@ -10,15 +10,15 @@ use weaver_types::ledger::LedgerError;
 
 use super::fault::{damaged, from_sql};
 use super::sums::Sums;
-use super::{schema, strays};
+use super::{foreign_objects, schema};
 use crate::log::Tip;
 
 /// What the number was when it was looked at last.
-pub(super) struct Intruder {
+pub(super) struct ForeignWriteCheck {
     version: i64,
 }
 
-impl Intruder {
+impl ForeignWriteCheck {
     pub(super) fn begin(db: &Connection) -> Result<Self, LedgerError> {
         Ok(Self { version: version(db)? })
     }
@@ -28,13 +28,14 @@ impl Intruder {
     pub(super) fn check(
         &mut self,
         db: &Connection,
-        (tip, sums): (&Tip, &Sums),
+        tip: &Tip,
+        sums: &Sums,
     ) -> Result<(), LedgerError> {
         let now = version(db)?;
         if now == self.version {
             return Ok(());
         }
-        compare(db, (tip, sums))?;
+        compare(db, tip, sums)?;
         if let Some(part) = sums.differ(db)? {
             return Err(damaged(format!("another program changed the {}", part.name())));
         }
@@ -45,8 +46,8 @@ impl Intruder {
 
 /// Whether the log ends where this process left it, in the schema that we create: what was
 /// acknowledged is there, and nothing else.
-pub(super) fn compare(db: &Connection, (tip, sums): (&Tip, &Sums)) -> Result<(), LedgerError> {
-    strays::refuse(schema::strays(db)?)?;
+pub(super) fn compare(db: &Connection, tip: &Tip, sums: &Sums) -> Result<(), LedgerError> {
+    foreign_objects::refuse(schema::foreign_objects(db)?)?;
     let found = schema::tip(db)?;
     if found.head() != tip.head() || found.highest != tip.highest {
         return Err(damaged(format!(

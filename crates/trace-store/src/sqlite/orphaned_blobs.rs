@@ -4,8 +4,8 @@
 //! blob that nobody will ever name. Two tables tell such a blob from one that is about to be named:
 //! `blob_written` holds in which opening of the file a blob was written last, `blob_names` which
 //! records name it, changed in the same transaction as they. One process writes a file, and a batch
-//! does not outlive its process: so a blob of an earlier opening that no record names is litter, and
-//! one of this opening never is. Blobs of files from before these tables are left alone.
+//! does not outlive its process: so a blob of an earlier opening that no record names is
+//! orphaned, and one of this opening never is. Blobs of files from before these tables are left alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,8 @@ use weaver_types::ledger::{Batch, BlobId, LedgerError};
 
 use super::fault::from_sql;
 use super::queue::BlobChange;
-use super::rows::{self, run, run_counted};
+use super::rows;
+use super::statement::{run, run_counted};
 use super::sums::Sums;
 
 /// Blobs that one step looks at, and bytes that it removes, beside those of one blob.
@@ -63,10 +64,10 @@ const OPENED: &str = "INSERT INTO openings (one, count) VALUES (1, ?1)
 
 type Done<T> = Result<T, LedgerError>;
 /// A blob: its name, the opening in which it was written, whether it is named, its length.
-type Seen = (Vec<u8>, i64, bool, i64);
+type CandidateRow = (Vec<u8>, i64, bool, i64);
 
 /// The blobs of a file in this opening of it.
-pub(super) struct Litter {
+pub(super) struct OrphanedBlobs {
     /// The number of this opening, written with its first blob.
     opening: i64,
     written: bool,
@@ -77,7 +78,7 @@ pub(super) struct Litter {
     sweeping: Arc<AtomicBool>,
 }
 
-impl Litter {
+impl OrphanedBlobs {
     /// Makes the tables when the file lacks them, and counts this opening.
     pub(super) fn open(db: &Connection) -> Done<Self> {
         let sql = |error: rusqlite::Error| from_sql(&error);
@@ -175,7 +176,7 @@ impl Litter {
             self.sweeping.store(false, Ordering::Release);
             return Ok(false);
         }
-        let (mut litter, mut bytes) = (Vec::new(), 0_i64);
+        let (mut orphans, mut bytes) = (Vec::new(), 0_i64);
         for (id, opening, named, length) in page {
             if bytes >= STEP_BYTES {
                 break;
@@ -183,14 +184,14 @@ impl Litter {
             self.last.clone_from(&id);
             if opening < self.opening && !named {
                 bytes = bytes.saturating_add(length);
-                litter.push(id);
+                orphans.push(id);
             }
         }
-        if litter.is_empty() {
+        if orphans.is_empty() {
             return Ok(false);
         }
         run(db, "BEGIN IMMEDIATE", [])?;
-        for id in &litter {
+        for id in &orphans {
             if run_counted(db, "DELETE FROM blobs WHERE id = ?1", [id])? > 0 {
                 sums.swept(id)?;
             }
@@ -201,7 +202,7 @@ impl Litter {
         Ok(true)
     }
 
-    fn page(&self, db: &Connection) -> Done<Vec<Seen>> {
+    fn page(&self, db: &Connection) -> Done<Vec<CandidateRow>> {
         (|| {
             db.prepare_cached(CANDIDATES)?
                 .query_map(params![self.last, STEP], |row| {

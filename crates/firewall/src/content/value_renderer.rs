@@ -9,10 +9,10 @@ use weaver_types::ResponseMode;
 
 use super::finding::Findings;
 use super::rows::Rows;
-use crate::redact::value::{Bounds, FieldName, Omitted, Pairing, Postprocess, Walk};
+use crate::goal::Goal;
+use crate::redact::value::{Bounds, FieldName, Omitted, Pairing, Postprocess, ValueRedactor};
 use crate::redact::{PlainWords, Redactor};
 use crate::spec::Limits;
-use crate::summary::Goal;
 
 /// The longest key that is shown, in characters.
 const MAX_KEY: usize = 128;
@@ -23,7 +23,7 @@ const MAX_CANDIDATES: usize = 100;
 pub(crate) struct ValueRenderer<'a> {
     redactor: &'a Redactor,
     pub(crate) limits: &'a Limits,
-    walk: Walk<'a, DisplayPostprocess<'a>>,
+    walk: ValueRedactor<'a, DisplayPostprocess<'a>>,
 }
 
 /// A redacted string is looked through for hidden instructions, escaped, and cut.
@@ -110,7 +110,7 @@ impl<'a> ValueRenderer<'a> {
         };
         let shown =
             DisplayPostprocess { limits, cell: limits.cell_chars(), findings: Findings::default() };
-        Self { redactor, limits, walk: Walk::new(redactor, limits.names(), bounds, shown) }
+        Self { redactor, limits, walk: ValueRedactor::new(redactor, limits.names(), bounds, shown) }
     }
 
     /// One that shows so much of each list, object and text, and so many levels.
@@ -121,7 +121,7 @@ impl<'a> ValueRenderer<'a> {
         cell: usize,
     ) -> Self {
         let shown = DisplayPostprocess { limits, cell, findings: Findings::default() };
-        Self { redactor, limits, walk: Walk::new(redactor, limits.names(), bounds, shown) }
+        Self { redactor, limits, walk: ValueRedactor::new(redactor, limits.names(), bounds, shown) }
     }
 
     /// Places of the rows that bear on the goal, most first. What a row bears is read off what is
@@ -183,7 +183,7 @@ impl<'a> ValueRenderer<'a> {
 
     /// Everything counted so far, by the kind of warning.
     pub(crate) fn counts(self) -> BTreeMap<String, u64> {
-        let Walk { masked, omitted, postprocess, .. } = self.walk;
+        let ValueRedactor { masked, omitted, postprocess, .. } = self.walk;
         let mut counts = BTreeMap::new();
         for (kind, n) in &masked {
             counts.insert(format!("redacted_{kind}"), *n);

@@ -8,9 +8,10 @@ use weaver_types::Frame;
 use super::column::{Columns, VALUE};
 use super::select::{QueryOutcome, Selector};
 use super::{HandleQuery, drill};
+use crate::content::{Content, Rows, Shape};
 use crate::error::HandleError;
-use crate::frame::auto::{self, Excerpt, FrameNotes, Masker, Part, RenderBudget};
-use crate::frame::{Content, Rows, Shape, empty};
+use crate::frame::auto::{self, CutUnit, Excerpt, FrameNotes, Masker, Part, RenderBudget};
+use crate::frame::empty;
 use crate::query::drill::Source;
 use crate::redact::Redactor;
 use crate::spec::{FrameSpec, Limits};
@@ -203,14 +204,14 @@ impl Question<'_> {
                 if numbered { format!("{number}: {line}") } else { line }
             })
             .collect();
-        let by_line = view != "chars";
+        let unit = if view == "chars" { CutUnit::Characters } else { CutUnit::Lines };
         if text.is_empty() {
             let note = format!("The view `{view}` finds nothing there.");
             return Excerpt { text: String::new(), note: Some(note), next: None };
         }
         let text = text.join("\n");
         let space = RenderBudget { tokens: limits.tokens, chars: limits.chars };
-        let (shown, count) = auto::text_window(&text, space, limits, by_line);
+        let (shown, count) = auto::text_window(&text, space, limits, unit);
         let Some(count) = count else { return Excerpt { text: shown, note: None, next: None } };
         let from = usize::try_from(first).unwrap_or(usize::MAX).saturating_add(count);
         let next = match (view, count) {
@@ -219,7 +220,7 @@ impl Question<'_> {
             ("lines" | "chars", _) => json!({ "args": { "start": from } }),
             _ => json!({ "offset": self.offset() + count }),
         };
-        let what = if by_line { "lines" } else { "characters" };
+        let what = if unit == CutUnit::Lines { "lines" } else { "characters" };
         let note = format!("Shown: {count} {what} from {first} on; more follow.");
         Excerpt {
             text: shown.trim_end_matches('\n').to_owned(),
@@ -232,11 +233,11 @@ impl Question<'_> {
 /// A text from its beginning on, and the query for the rest.
 fn windowed(text: &str, limits: &Limits, next: impl FnOnce(usize) -> Value) -> Excerpt {
     let space = RenderBudget { tokens: limits.tokens, chars: limits.chars };
-    let (shown, count) = auto::text_window(text, space, limits, true);
+    let (shown, count) = auto::text_window(text, space, limits, CutUnit::Lines);
     match count {
         None => Excerpt { text: shown, note: None, next: None },
         Some(0) => {
-            let (shown, _) = auto::text_window(text, space, limits, false);
+            let (shown, _) = auto::text_window(text, space, limits, CutUnit::Characters);
             let note = "The line is too long; page it with the view `chars`.".to_owned();
             let start = shown.chars().count();
             let next = json!({ "view": "chars", "args": { "start": start } });

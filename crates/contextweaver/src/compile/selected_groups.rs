@@ -4,7 +4,7 @@ use crate::compile::group::Groups;
 
 /// The groups that were chosen: all that are live, or those of a list.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Taken {
+pub(super) struct SelectedGroups {
     is_all: bool,
     /// In the order in which they were taken.
     order: Vec<usize>,
@@ -12,7 +12,7 @@ pub(super) struct Taken {
     is_in: Vec<bool>,
 }
 
-impl Taken {
+impl SelectedGroups {
     pub(super) fn all() -> Self {
         Self { is_all: true, ..Self::default() }
     }

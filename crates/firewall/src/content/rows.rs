@@ -93,7 +93,7 @@ macro_rules! for_rows {
                     $look
                 }
                 std::borrow::Cow::Owned($row) => {
-                    let $keep = $crate::frame::copied;
+                    let $keep = $crate::content::copied;
                     $look
                 }
             }

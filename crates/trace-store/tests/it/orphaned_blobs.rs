@@ -185,7 +185,7 @@ fn after_kills_every_named_blob_is_there_and_no_other() {
     let mut named = BTreeSet::new();
     for round in 1..=8 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["litter::child", "--exact", "--nocapture"])
+            .args(["orphaned_blobs::child", "--exact", "--nocapture"])
             .env(PLACE, &path)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -217,7 +217,7 @@ fn after_kills_every_named_blob_is_there_and_no_other() {
     assert_eq!(
         count("SELECT count(*) FROM blobs WHERE id NOT IN (SELECT blob FROM blob_names)"),
         0,
-        "litter is left"
+        "orphaned blobs are left"
     );
     let blobs = count("SELECT count(*) FROM blobs");
     assert_eq!(blobs, count("SELECT count(*) FROM records"), "a named blob is gone");

@@ -5,34 +5,34 @@ use std::sync::Arc;
 
 use crate::compile::ContextLog;
 use crate::compile::plan::Plan;
-use crate::compile::render::{Form, Order, Section};
-use crate::compile::sensitivity::Block;
-use crate::compile::taken::Taken;
-use crate::compile::tally::Tally;
+use crate::compile::section::Block;
+use crate::compile::section::{Form, Order, Section};
+use crate::compile::section_totals::{Change, SectionTotals};
+use crate::compile::selected_groups::SelectedGroups;
 
 /// Sections in order, their text, and the groups that they are of.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct ShownSections {
     sections: Arc<Vec<Section>>,
     text: String,
-    tally: Tally,
-    taken: Taken,
+    tally: SectionTotals,
+    taken: SelectedGroups,
     /// The places of what was made shorter.
     shortened: Vec<usize>,
 }
 
 /// What is to be shown now.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct TargetSections<'a> {
     pub(super) log: &'a ContextLog,
     pub(super) plan: &'a Plan,
-    pub(super) taken: &'a Taken,
-    pub(super) squeezed: &'a BTreeMap<usize, Block>,
+    pub(super) taken: &'a SelectedGroups,
+    pub(super) shortened_blocks: &'a BTreeMap<usize, Block>,
 }
 
-impl Shown {
+impl ShownSections {
     /// Goes over to what is wanted now. What stands before the first change stays as it is.
-    pub(super) fn change(&mut self, wanted: &Wanted<'_>) {
+    pub(super) fn change(&mut self, wanted: &TargetSections<'_>) {
         let touched = self.touched(wanted);
         if let Some(first) = touched.first() {
             // Where nobody else looks at them any more, they are not copied.
@@ -41,16 +41,16 @@ impl Shown {
             let old = sections.split_off(from);
             let bytes: usize = old.iter().map(|section| section.text.len()).sum();
             self.text.truncate(self.text.len() - bytes);
-            old.iter().for_each(|section| self.tally.count(section, false));
+            old.iter().for_each(|section| self.tally.count(section, Change::Removed));
             wanted.merge(old, &touched, sections);
             for section in sections.iter().skip(from) {
-                self.tally.count(section, true);
+                self.tally.count(section, Change::Added);
                 self.text.push_str(&section.text);
             }
         }
         self.taken.follow(wanted.taken);
         self.shortened.clear();
-        self.shortened.extend(wanted.squeezed.keys());
+        self.shortened.extend(wanted.shortened_blocks.keys());
     }
 
     pub(super) fn sections(&self) -> Arc<Vec<Section>> {
@@ -62,12 +62,12 @@ impl Shown {
         &self.text
     }
 
-    pub(super) fn tally(&self) -> &Tally {
+    pub(super) fn tally(&self) -> &SectionTotals {
         &self.tally
     }
 
     /// Where something may have come, gone or become another text, in order.
-    fn touched(&self, wanted: &Wanted<'_>) -> Vec<Order> {
+    fn touched(&self, wanted: &TargetSections<'_>) -> Vec<Order> {
         let groups = &wanted.plan.groups;
         let mut touched = Vec::new();
         for group in wanted.taken.moved(&self.taken, groups) {
@@ -75,7 +75,7 @@ impl Shown {
             touched.extend(groups.members(group).map(|place| Order::of(kind, place)));
         }
         let single =
-            wanted.plan.changed.iter().chain(&self.shortened).chain(wanted.squeezed.keys());
+            wanted.plan.changed.iter().chain(&self.shortened).chain(wanted.shortened_blocks.keys());
         touched.extend(single.filter_map(|place| {
             let group = groups.at(*place).and_then(|group| groups.get(group))?;
             Some(Order::of(group.kind, *place))
@@ -86,7 +86,7 @@ impl Shown {
     }
 }
 
-impl Wanted<'_> {
+impl TargetSections<'_> {
     /// Adds what was known, but for what was touched.
     fn merge(&self, known: Vec<Section>, touched: &[Order], out: &mut Vec<Section>) {
         out.reserve(known.len() + touched.len());
@@ -105,7 +105,7 @@ impl Wanted<'_> {
     fn section(&self, place: usize, before: Option<Section>) -> Option<Section> {
         let groups = &self.plan.groups;
         groups.at(place).filter(|group| self.taken.has(groups, *group))?;
-        let other = self.squeezed.get(&place).or_else(|| self.plan.blocks.get(&place));
+        let other = self.shortened_blocks.get(&place).or_else(|| self.plan.blocks.get(&place));
         let as_it_is = before.filter(|section| section.form == Form::Own && other.is_none());
         as_it_is.or_else(|| Section::of(self.log, place, other))
     }

@@ -3,7 +3,7 @@
 use weaver_types::{Confidentiality, Integrity, Label};
 
 use crate::compile::ItemKind;
-use crate::compile::render::{Form, Section};
+use crate::compile::section::{Form, Section};
 
 const LEVELS: [Confidentiality; 4] = [
     Confidentiality::Public,
@@ -19,9 +19,16 @@ struct Sum {
     tokens: u64,
 }
 
+/// Whether a section comes or goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    Added,
+    Removed,
+}
+
 /// Counts of sections.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Tally {
+pub(super) struct SectionTotals {
     kinds: [Sum; ItemKind::ALL.len()],
     levels: [usize; LEVELS.len()],
     untrusted: usize,
@@ -29,26 +36,26 @@ pub(super) struct Tally {
     redacted: usize,
 }
 
-impl Tally {
-    /// One more, or one less.
-    pub(super) fn count(&mut self, section: &Section, is_more: bool) {
-        let change = |count: &mut usize, is: bool| match is_more {
-            true => *count += usize::from(is),
-            false => *count -= usize::from(is),
+impl SectionTotals {
+    /// Counts a section that comes or goes.
+    pub(super) fn count(&mut self, section: &Section, change: Change) {
+        let change_count = |count: &mut usize, is: bool| match change {
+            Change::Added => *count += usize::from(is),
+            Change::Removed => *count -= usize::from(is),
         };
         if let Some(sum) = self.kinds.get_mut(section.kind as usize) {
-            change(&mut sum.count, true);
-            match is_more {
-                true => sum.tokens += u64::from(section.tokens),
-                false => sum.tokens -= u64::from(section.tokens),
+            change_count(&mut sum.count, true);
+            match change {
+                Change::Added => sum.tokens += u64::from(section.tokens),
+                Change::Removed => sum.tokens -= u64::from(section.tokens),
             }
         }
         if let Some(count) = self.levels.get_mut(section.level as usize) {
-            change(count, true);
+            change_count(count, true);
         }
-        change(&mut self.untrusted, section.integrity == Integrity::Untrusted);
-        change(&mut self.tainted, section.is_tainted);
-        change(&mut self.redacted, section.form == Form::Redacted);
+        change_count(&mut self.untrusted, section.integrity == Integrity::Untrusted);
+        change_count(&mut self.tainted, section.is_tainted);
+        change_count(&mut self.redacted, section.form == Form::Redacted);
     }
 
     /// How many of them stand before the conversation.

@@ -52,7 +52,7 @@ impl<'a> Content<'a> {
             Self::Text(text) => Self::text_as_rows(text),
             Self::Binary { .. } => match raw {
                 RawContent::Binary { bytes, .. } => {
-                    crate::view::text_of(bytes).map_or_else(|| Self::read(raw), Self::of_text)
+                    crate::tabular::text_of(bytes).map_or_else(|| Self::read(raw), Self::of_text)
                 }
                 _ => Self::read(raw),
             },

@@ -1,7 +1,7 @@
 //! Records in this process alone.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, RangeInclusive};
 use std::sync::{Mutex, MutexGuard};
 
 use weaver_types::Tenant;
@@ -11,15 +11,15 @@ use weaver_types::ledger::{
 
 /// Records that end with the process: what a tier lies in that has no file.
 #[derive(Default)]
-pub(super) struct Heap(Mutex<BTreeMap<RecordKey, Record>>);
+pub(super) struct ProcessRecords(Mutex<BTreeMap<RecordKey, Record>>);
 
 /// What a batch changes, before it is applied.
-struct Staged<'a> {
+struct StagedBatch<'a> {
     records: &'a BTreeMap<RecordKey, Record>,
     changed: BTreeMap<RecordKey, Option<Record>>,
 }
 
-impl Staged<'_> {
+impl StagedBatch<'_> {
     fn get(&self, key: &RecordKey) -> Option<&Record> {
         self.changed.get(key).map_or_else(|| self.records.get(key), Option::as_ref)
     }
@@ -29,7 +29,12 @@ impl Staged<'_> {
         self.changed.insert(key, Some(Record { version, value }));
     }
 
-    fn add(&mut self, key: RecordKey, delta: i64, within: (i64, i64)) -> Result<(), LedgerError> {
+    fn add(
+        &mut self,
+        key: RecordKey,
+        delta: i64,
+        bounds: RangeInclusive<i64>,
+    ) -> Result<(), LedgerError> {
         let number = match self.get(&key) {
             None => 0,
             Some(record) => std::str::from_utf8(&record.value)
@@ -38,7 +43,7 @@ impl Staged<'_> {
                 .ok_or_else(|| LedgerError::Damaged(format!("{key} is no counter")))?,
         };
         match number.checked_add(delta) {
-            Some(next) if (within.0..=within.1).contains(&next) => {
+            Some(next) if bounds.contains(&next) => {
                 self.put(key, next.to_string().into_bytes());
                 Ok(())
             }
@@ -47,24 +52,24 @@ impl Staged<'_> {
     }
 }
 
-impl Heap {
+impl ProcessRecords {
     fn lock(&self) -> Result<MutexGuard<'_, BTreeMap<RecordKey, Record>>, LedgerError> {
         let died = |_| LedgerError::Failed("a thread died while it wrote".to_owned());
         self.0.lock().map_err(died)
     }
 }
 
-impl RecordStore for Heap {
+impl RecordStore for ProcessRecords {
     fn apply(&self, batch: Batch) -> Result<(), LedgerError> {
         let mut records = self.lock()?;
-        let mut staged = Staged { records: &records, changed: BTreeMap::new() };
+        let mut staged = StagedBatch { records: &records, changed: BTreeMap::new() };
         for (key, version) in batch.guards() {
             if staged.get(key).map(|record| record.version) != version {
                 return Err(LedgerError::Conflict { key: key.clone() });
             }
         }
         for add in &batch.add {
-            staged.add(add.key.clone(), add.delta, (add.min, add.max))?;
+            staged.add(add.key.clone(), add.delta, add.min..=add.max)?;
         }
         for put in batch.puts() {
             staged.put(put.key.clone(), put.value.clone());

@@ -1,0 +1,86 @@
+//! Tables in text with a separator between their cells.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Number, Value};
+
+use super::delimiter;
+use crate::error::HandleError;
+
+/// The most rows that are read.
+const MAX_ROWS: usize = 1_000_000;
+/// The most columns; more are left out.
+const MAX_COLUMNS: usize = 256;
+
+/// All rows of a table, whatever may be seen of them.
+pub(crate) fn rows(text: &str, delimiter: u8) -> Option<Vec<Value>> {
+    let table = Table::read(text, delimiter).ok()?;
+    let row = |row: &Vec<String>| {
+        let cells = table.names.iter().cloned().zip(row.iter().map(|cell| typed(cell)));
+        Value::Object(cells.collect::<Map<_, _>>())
+    };
+    Some(table.rows.iter().map(row).collect())
+}
+
+/// The names of the columns of a text that begins as a table does.
+pub(crate) fn head(text: &str) -> Option<Vec<String>> {
+    let delimiter = delimiter(text)?;
+    let line = text.lines().next()?;
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(line.as_bytes());
+    Some(distinct(reader.headers().ok()?.iter()))
+}
+
+/// The cells of a table in text, and the names of its columns.
+pub(crate) struct Table {
+    pub(crate) names: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn read(text: &str, delimiter: u8) -> Result<Self, HandleError> {
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .flexible(true)
+            .from_reader(text.as_bytes());
+        let unreadable =
+            |_| HandleError::Query { detail: "the content cannot be read as a table".to_owned() };
+        let names = distinct(reader.headers().map_err(unreadable)?.iter());
+        let mut rows = Vec::new();
+        for record in reader.records() {
+            if rows.len() >= MAX_ROWS {
+                let detail = format!("the table has more than {MAX_ROWS} rows");
+                return Err(HandleError::Constraint { detail });
+            }
+            let record = record.map_err(unreadable)?;
+            rows.push(record.iter().take(names.len()).map(str::to_owned).collect());
+        }
+        Ok(Self { names, rows })
+    }
+}
+
+/// Names of columns: none empty, none twice.
+fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    let mut out = Vec::new();
+    for (at, name) in names.take(MAX_COLUMNS).enumerate() {
+        let name = name.trim();
+        let mut unique =
+            if name.is_empty() { format!("column_{}", at + 1) } else { name.to_owned() };
+        while !known.insert(unique.clone()) {
+            unique = format!("{unique}_{}", at + 1);
+        }
+        out.push(unique);
+    }
+    out
+}
+
+/// A cell: a number where it is written as JSON writes numbers, with at most 15 digits.
+pub(crate) fn typed(cell: &str) -> Value {
+    let looks = cell.len() <= 20 && cell.bytes().filter(u8::is_ascii_digit).count() <= 15;
+    let number = looks.then(|| serde_json::from_str::<Number>(cell).ok()).flatten();
+    // What would be written otherwise than it was read stays text.
+    match number.filter(|number| number.to_string() == cell) {
+        Some(number) => Value::Number(number),
+        None => Value::String(cell.to_owned()),
+    }
+}

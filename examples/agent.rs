@@ -1,0 +1,123 @@
+//! A whole agent: a run, memory, a router, a kernel, and a port for the model. Each step compiles a
+//! context; the model names a call or answers; the kernel decides on the call and executes it. The
+//! model here follows rules, to run offline: a host puts its provider behind [`Model`].
+//!
+//! `cargo run --example agent`
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use weaver_examples::{Desk, Failure, decision, ledger, section, text};
+use weaver_stack::kernel::{Call, Registry, block_on};
+use weaver_stack::memory::compile::{ContextItem, ContextLog, Phase, Request, build};
+use weaver_stack::memory::{BundleParts, FactStore, Memory, MemoryBundle, Put, Recall, recall};
+use weaver_stack::policy::{Contracts, Policy, PolicySet};
+use weaver_stack::router::catalog::{Catalog, SelectableItem};
+use weaver_stack::router::route::Router;
+use weaver_stack::text::token::CharsPerFour;
+use weaver_stack::types::{
+    CapabilityId, CapabilityRequest, Effects, JustificationSource, RawResult, ResponseMode,
+    SystemClock, ToolSpec,
+};
+
+const MAX_STEPS: usize = 4;
+
+/// What a model wants to do next.
+enum Step {
+    Call { tool: &'static str, arguments: Value, why: &'static str },
+    Answer(String),
+}
+
+/// The port for a model: a context in, a step out.
+trait Model {
+    fn next(&self, context: &str) -> Step;
+}
+
+/// It tries to delete the order first, which the policy does not allow.
+struct Scripted;
+
+impl Model for Scripted {
+    fn next(&self, context: &str) -> Step {
+        let order = json!({ "id": "A-17" });
+        if !context.contains("refused") {
+            return Step::Call { tool: "orders.delete", arguments: order, why: "clean up" };
+        }
+        if !context.contains("2026-01-02") {
+            return Step::Call { tool: "orders.find", arguments: order, why: "find the date" };
+        }
+        let remembered = if context.contains("30 days") { "30 days" } else { "unknown" };
+        Step::Answer(format!("A-17 was delivered on 2026-01-02; the window is {remembered}."))
+    }
+}
+
+fn main() -> Result<(), Failure> {
+    let policy = PolicySet::from_code(Policy::baseline()?, Contracts::new("shop"))?;
+    let desk = Desk::open(tools()?, policy, "shop-agent", &["reader"])?;
+    let memory = MemoryBundle::create(BundleParts::new(Arc::new(SystemClock::default())));
+    let window = json!("goods may be returned for 30 days");
+    FactStore::new(&memory.durable).state("returns.window", window, &Put::new("handbook"))?;
+
+    let goal = "Can order A-17 still be returned?";
+    section("The user asks");
+    text(goal);
+    let answer = run(&desk, &memory.durable, &Scripted, goal)?;
+    section("The agent answers");
+    text(&answer);
+    section("The trace");
+    ledger(&desk.ledger)
+}
+
+fn run(desk: &Desk, memory: &Memory, model: &dyn Model, goal: &str) -> Result<String, Failure> {
+    let mut catalog = Catalog::new();
+    for entry in desk.kernel.registry().list_all() {
+        catalog.insert(SelectableItem::from(&entry.capability().descriptor()))?;
+    }
+    let router = Router::new(catalog)?;
+    let mut log = ContextLog::new(Arc::new(CharsPerFour));
+    for item in recall(memory, &Recall::new(goal, &CharsPerFour))?.items {
+        log.push(item)?;
+    }
+    for card in router.cards(&router.route(goal, 3), &CharsPerFour) {
+        log.push(ContextItem::tool_card(format!("card:{}", card.id), card.text()))?;
+    }
+    log.push(ContextItem::user_turn("turn:1", goal))?;
+    for step in 1..=MAX_STEPS {
+        let context = build(&log, &Request::new(Phase::Interpret).about(goal))?;
+        match model.next(&context.text) {
+            Step::Answer(answer) => return Ok(answer),
+            Step::Call { tool, arguments, why } => {
+                section(&format!("Step {step}: {tool} {arguments}"));
+                let request = CapabilityRequest::new(CapabilityId::parse(tool)?, goal)
+                    .justified(why, JustificationSource::Model);
+                let mode = ResponseMode::Summary;
+                let call = Call { request: &request, arguments: Some(&arguments), mode };
+                let done = block_on(desk.kernel.execute(desk.caller(), call));
+                decision(&done.decision);
+                log.push(ContextItem::tool_call(&done.call, &request.capability_id, &arguments))?;
+                log.push(match done.result.as_ref().and_then(|result| result.data.as_ref()) {
+                    Some(frame) => ContextItem::tool_result(frame),
+                    None => {
+                        ContextItem::agent_message(format!("refused:{step}"), "It was refused.")
+                    }
+                })?;
+            }
+        }
+    }
+    Err("the model came to no answer".into())
+}
+
+/// The tools of the shop.
+fn tools() -> Result<Registry, Failure> {
+    let registry = Registry::new();
+    let find = ToolSpec::new("orders.find", "Find order").describe("Find an order by its number");
+    let find = find.with_effects(Effects::READ_LOCAL).arg("id", "string", true).build()?;
+    registry.register_fn(find, |call| {
+        let id = &call.arguments()["id"];
+        Ok(RawResult::json(json!({ "id": id, "delivered": "2026-01-02" })))
+    })?;
+    let delete =
+        ToolSpec::new("orders.delete", "Delete order").describe("Delete an order for good");
+    let delete = delete.with_effects(Effects::DESTROY_LOCAL).arg("id", "string", true).build()?;
+    registry.register_fn(delete, |_| std::process::exit(70))?;
+    Ok(registry)
+}

@@ -1,0 +1,51 @@
+//! `cargo xtask api [--check]`: the public interface of each published crate as a text, so that every
+//! change of it stands in a diff.
+//!
+//! The sources are read with `syn`, all features on. A line is one item under each path by which
+//! another crate can name it, with its signature; methods stand under their type, implementations of
+//! traits behind it. What a macro makes is not seen.
+
+mod lines;
+mod source;
+
+use anyhow::{Result, bail};
+use xshell::Shell;
+
+use crate::workspace;
+
+/// Where the texts lie.
+const FOLDER: &str = "docs/api";
+
+/// Options of `api`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Write nothing, and fail where a text is not the one that would be written.
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Write the interfaces of all published crates, or compare them with what is written.
+///
+/// # Errors
+/// When a source cannot be parsed, or a text is out of date.
+pub fn run(sh: &Shell, args: &Args) -> Result<()> {
+    let metadata = workspace::metadata()?;
+    let mut stale = Vec::new();
+    for package in workspace::published(&metadata) {
+        let Some(target) = package.targets.iter().find(|target| target.is_lib()) else { continue };
+        let krate = source::Crate::read(&target.name, target.src_path.as_std_path())?;
+        let mut text = lines::of(&krate).join("\n");
+        text.push('\n');
+        let path = format!("{FOLDER}/{}.txt", package.name);
+        if !args.check {
+            sh.write_file(&path, &text)?;
+        } else if sh.read_file(&path).ok().as_ref() != Some(&text) {
+            stale.push(path);
+        }
+    }
+    if !stale.is_empty() {
+        bail!("{} out of date; run `cargo xtask api` and look at the diff", stale.join(", "));
+    }
+    println!("api: the public interfaces are those of {FOLDER}");
+    Ok(())
+}

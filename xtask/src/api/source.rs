@@ -1,0 +1,190 @@
+//! The modules of a crate, parsed, and what their names stand for.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use syn::{Item, UseTree, Visibility};
+
+/// The names from the root of the crate; the root itself is empty.
+pub type ModulePath = Vec<String>;
+
+/// How many re-exports are followed from one name.
+const MAX_HOPS: usize = 8;
+
+/// A parsed crate.
+pub struct Crate {
+    /// Its name as other crates write it.
+    pub name: String,
+    pub modules: BTreeMap<ModulePath, Module>,
+}
+
+/// One module.
+pub struct Module {
+    pub items: Vec<Item>,
+    /// Imported names with the paths that they stand for, public ones among them.
+    pub imports: Vec<Import>,
+}
+
+/// One name that a `use` brings.
+pub struct Import {
+    pub is_public: bool,
+    /// The name that it brings; `None` for everything in a module.
+    pub name: Option<String>,
+    pub path: Vec<String>,
+}
+
+/// What a path of a `use` leads to.
+pub enum Target {
+    /// An item of this crate: its module and its name there.
+    Item(ModulePath, String),
+    /// A module of this crate.
+    Module(ModulePath),
+    /// Something of another crate.
+    Foreign,
+}
+
+impl Crate {
+    /// Parses a crate from its root file on. Modules for tests alone are left out.
+    ///
+    /// # Errors
+    /// When a file cannot be read or parsed.
+    pub fn read(name: &str, root: &Path) -> Result<Self> {
+        let mut out = Self { name: name.replace('-', "_"), modules: BTreeMap::new() };
+        let folder = root.parent().unwrap_or(root).to_path_buf();
+        let items = parse(root)?;
+        out.add(Vec::new(), items, &folder)?;
+        Ok(out)
+    }
+
+    fn add(&mut self, path: ModulePath, items: Vec<Item>, folder: &Path) -> Result<()> {
+        let mut imports = Vec::new();
+        for item in &items {
+            match item {
+                Item::Use(one) if !is_for_tests(&one.attrs) => {
+                    let is_public = matches!(one.vis, Visibility::Public(_));
+                    imports_of(&one.tree, &mut Vec::new(), is_public, &mut imports);
+                }
+                Item::Mod(one) if !is_for_tests(&one.attrs) => {
+                    let name = one.ident.to_string();
+                    let below = [path.as_slice(), std::slice::from_ref(&name)].concat();
+                    let inner = folder.join(&name);
+                    match &one.content {
+                        Some((_, items)) => self.add(below, items.clone(), &inner)?,
+                        None => self.add(below, parse(&file_of(folder, &name))?, &inner)?,
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.modules.insert(path, Module { items, imports });
+        Ok(())
+    }
+
+    /// What a path stands for that is written in this module.
+    pub fn resolve(&self, from: &ModulePath, path: &[String]) -> Target {
+        self.follow(from, path, MAX_HOPS)
+    }
+
+    fn follow(&self, from: &ModulePath, path: &[String], hops: usize) -> Target {
+        let (mut at, mut rest, mut is_local) = (from.clone(), path, false);
+        while let Some((first, more)) = rest.split_first() {
+            match first.as_str() {
+                "crate" => at = ModulePath::new(),
+                "super" => drop(at.pop()),
+                "self" => {}
+                name => {
+                    let below = [at.as_slice(), &[name.to_owned()]].concat();
+                    if !self.modules.contains_key(&below) {
+                        break;
+                    }
+                    at = below;
+                }
+            }
+            (rest, is_local) = (more, true);
+        }
+        let Some((name, more)) = rest.split_first() else { return Target::Module(at) };
+        let Some(module) = self.modules.get(&at) else { return Target::Foreign };
+        if more.is_empty() && module.items.iter().any(|item| name_of(item) == Some(name.clone())) {
+            return Target::Item(at, name.clone());
+        }
+        let import = module.imports.iter().find(|one| one.name.as_ref() == Some(name));
+        if let (Some(import), true) = (import, hops > 0)
+            && (is_local || import.path != path)
+        {
+            let whole = [import.path.as_slice(), more].concat();
+            return self.follow(&at, &whole, hops - 1);
+        }
+        Target::Foreign
+    }
+}
+
+fn parse(path: &Path) -> Result<Vec<Item>> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let file =
+        syn::parse_file(&text).with_context(|| format!("cannot parse {}", path.display()))?;
+    Ok(file.items)
+}
+
+fn file_of(folder: &Path, name: &str) -> PathBuf {
+    let plain = folder.join(format!("{name}.rs"));
+    if plain.is_file() { plain } else { folder.join(name).join("mod.rs") }
+}
+
+fn imports_of(tree: &UseTree, path: &mut Vec<String>, is_public: bool, out: &mut Vec<Import>) {
+    match tree {
+        UseTree::Path(one) => {
+            path.push(one.ident.to_string());
+            imports_of(&one.tree, path, is_public, out);
+            path.pop();
+        }
+        UseTree::Name(one) if one.ident == "self" => {
+            out.push(Import { is_public, name: path.last().cloned(), path: path.clone() });
+        }
+        UseTree::Name(one) => {
+            let name = one.ident.to_string();
+            let path = [path.as_slice(), std::slice::from_ref(&name)].concat();
+            out.push(Import { is_public, name: Some(name), path });
+        }
+        UseTree::Rename(one) => {
+            let mut whole = path.clone();
+            if one.ident != "self" {
+                whole.push(one.ident.to_string());
+            }
+            out.push(Import { is_public, name: Some(one.rename.to_string()), path: whole });
+        }
+        UseTree::Glob(_) => out.push(Import { is_public, name: None, path: path.clone() }),
+        UseTree::Group(group) => {
+            for tree in &group.items {
+                imports_of(tree, path, is_public, out);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The name of an item that can be exported; macros of a crate stand at its root.
+pub fn name_of(item: &Item) -> Option<String> {
+    let ident = match item {
+        Item::Const(one) => &one.ident,
+        Item::Enum(one) => &one.ident,
+        Item::Fn(one) => &one.sig.ident,
+        Item::Static(one) => &one.ident,
+        Item::Struct(one) => &one.ident,
+        Item::Trait(one) => &one.ident,
+        Item::Type(one) => &one.ident,
+        Item::Union(one) => &one.ident,
+        _ => return None,
+    };
+    Some(ident.to_string())
+}
+
+/// Whether an attribute says that the item is compiled for tests or docs alone.
+pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().filter(|one| one.path().is_ident("cfg")).any(|one| {
+        let text = quote::ToTokens::to_token_stream(&one.meta).to_string().replace(' ', "");
+        let condition = text.strip_prefix("cfg(").unwrap_or(&text);
+        ["test)", "all(test", "doctest", "all(doctest"].iter().any(|it| condition.starts_with(it))
+    })
+}
