@@ -17,8 +17,11 @@ mod approvals;
 mod browse;
 mod call;
 mod call_progress;
+mod callers;
+mod client_link;
 mod client_process;
 mod clock;
+mod completion;
 mod confined;
 mod covered;
 mod current_run;
@@ -27,30 +30,43 @@ mod dispatch;
 mod entry;
 mod error;
 mod exported_name;
+mod feature_requests;
+mod feature_snapshot;
+mod form_values;
 mod gateway;
+mod heartbeat;
 mod import;
 mod inbox;
 mod justification;
 mod lines;
+mod listed_item;
 mod memory;
 mod message;
 mod meta_tools;
+mod notices;
 mod open;
 mod output_schema;
 mod own_tools;
+mod prompts;
 mod proxy;
 mod reload;
 mod render;
 mod requests;
+mod resources;
 mod run_keeper;
 mod salt;
 mod sanitised_description;
+mod server_events;
+mod server_feature;
+mod server_requests;
 mod stdio;
+mod subscriptions;
 mod timer;
 mod tool_snapshot;
 mod upstream_config;
 mod upstreams;
 mod user_statements;
+mod watch_counts;
 
 use std::sync::Arc;
 
@@ -59,6 +75,7 @@ pub use current_run::CurrentRun;
 pub use error::ServeError;
 pub use import::{ProposalError, propose};
 pub use own_tools::proposal as own_proposal;
+pub use server_feature::{FeatureKind, FeatureProposal, ServerFeatures, propose_features};
 pub use upstream_config::upstream_config;
 pub use weaver_types::formats::upstream_digest;
 
@@ -119,6 +136,7 @@ pub fn run(config: Config, options: ServeOptions) -> Result<(), ServeError> {
             tokio::spawn(approvals::watch(Arc::clone(&gateway))),
             tokio::spawn(reload::watch(Arc::clone(&gateway))),
             tokio::spawn(covered::watch(Arc::clone(&gateway))),
+            tokio::spawn(server_requests::serve(Arc::clone(&gateway))),
         ];
         let ended = stdio::serve(&gateway).await;
         if let Err(error) = gateway.leave().await {

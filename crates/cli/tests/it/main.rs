@@ -33,6 +33,10 @@ mod crash;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod feature_server;
+#[cfg(test)]
+mod features;
+#[cfg(test)]
 mod fixture;
 #[cfg(test)]
 mod guide;

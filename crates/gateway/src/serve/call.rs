@@ -1,5 +1,6 @@
 //! One call through the kernel, in both modes: what cannot become a call is recorded as refused.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,8 +12,11 @@ use weaver_types::{
     ResponseMode, Verdict,
 };
 
+use super::client_link::ClientLink;
 use super::error::ServeError;
 use super::gateway::Gateway;
+use super::heartbeat;
+use super::server_feature::FeatureKind;
 
 /// How long a call waits for the first attempt to connect its server.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -20,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// How long a held call waits by default: less than the 60 seconds after which clients of the common
 /// MCP libraries give a request up.
 const DEFAULT_WAIT: Duration = Duration::from_secs(45);
+
+/// How often a client hears of a call that is held.
+const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// What comes with a call beside its arguments.
 pub(crate) struct CallOptions {
@@ -29,6 +36,8 @@ pub(crate) struct CallOptions {
     pub(crate) cancellation: CancellationToken,
     /// Where the progress of the call goes.
     pub(crate) progress: Option<ProgressSink>,
+    /// The client that makes it, for what its server asks meanwhile.
+    pub(crate) client: Option<Arc<ClientLink>>,
 }
 
 /// One call: what is to be called, with which arguments, and how.
@@ -65,6 +74,16 @@ pub(crate) async fn run(
             .discharged_by(Discharge::Arguments);
         return reject(gateway, &request, said).await.map(CallOutcome::immediate);
     }
+    if FeatureKind::of(&request.capability_id).is_asked_by_servers() {
+        let (reason, problem) = (ReasonCode::NotFound, "only its server asks this");
+        let said = Contribution::new(Check::System, Verdict::Deny, reason, problem);
+        return reject(gateway, &request, said).await.map(CallOutcome::immediate);
+    }
+    // What the server asks while the call runs, it asks of this client.
+    let server = gateway.upstreams.of(request.capability_id.as_str()).map(|entry| &entry.name);
+    let _calling = server
+        .zip(options.client.as_ref())
+        .map(|(server, client)| gateway.upstreams.callers.enter(server, client));
     let call = Call { request: &request, arguments: Some(arguments), mode };
     let progress = options.progress;
     let done = once(gateway, call, progress.clone()).await?;
@@ -73,10 +92,13 @@ pub(crate) async fn run(
     let Some(id) = done.request.clone().filter(|_| held) else {
         return Ok(CallOutcome::immediate(done));
     };
-    let phase = tokio::select! {
-        phase = gateway.kernel.wait_resolution(&id, wait) => phase,
-        () = options.cancellation.cancelled() => Some(Phase::Requested),
+    let resolved = async {
+        tokio::select! {
+            phase = gateway.kernel.wait_resolution(&id, wait) => phase,
+            () = options.cancellation.cancelled() => Some(Phase::Requested),
+        }
     };
+    let phase = heartbeat::during(resolved, HEARTBEAT, progress.as_ref(), &id).await;
     match phase {
         Some(Phase::Requested) | None => {
             Ok(CallOutcome { invocation: done, approval_timed_out: true })

@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value, json};
 
 use super::call::CallOptions;
+use super::client_link::ClientLink;
 use super::gateway::Gateway;
 use super::message::{Request, RpcError, code};
-use super::{definitions, meta_tools, proxy, render, user_statements};
+use super::{definitions, feature_requests, meta_tools, proxy, render, user_statements};
 use crate::config::Mode;
 
 /// The versions that open with `initialize`, newest first.
@@ -39,6 +40,8 @@ pub(crate) struct Session {
     client: OnceLock<String>,
     /// It was told that its words of the user do not count.
     untrusted_host_noted: AtomicBool,
+    /// What goes to and from the client beside its requests.
+    pub(crate) link: Arc<ClientLink>,
 }
 
 /// In which era a request speaks.
@@ -51,6 +54,7 @@ pub(crate) enum Era {
 impl Session {
     pub(crate) fn initialized(&self) {
         self.initialized.store(true, Ordering::Release);
+        self.link.open();
     }
 
     /// True for a client that is told when the list of tools changes.
@@ -85,10 +89,12 @@ impl Session {
                 self.hear(gateway, &request.params).await;
                 call(gateway, era, request, options).await
             }
-            other => Err(RpcError::new(
-                code::NOT_FOUND,
-                format!("method `{}` is not offered here", shown(other)),
-            )),
+            other => {
+                let unknown = format!("method `{}` is not offered here", shown(other));
+                let answered =
+                    feature_requests::answer(gateway, &self.link, era, &request, options).await;
+                answered.unwrap_or_else(|| Err(RpcError::new(code::NOT_FOUND, unknown)))
+            }
         }
     }
 
@@ -117,9 +123,13 @@ impl Session {
             // The first name stays: a session is one client's.
             let _ = self.client.set(name.to_owned());
         }
+        self.link.declare(params.get("capabilities"));
+        let mut capabilities = feature_requests::declared(gateway, Era::Legacy);
+        let tools = json!({ "listChanged": gateway.config.mode == Mode::Proxy });
+        capabilities.insert("tools".to_owned(), tools);
         json!({
             "protocolVersion": version,
-            "capabilities": { "tools": { "listChanged": gateway.config.mode == Mode::Proxy } },
+            "capabilities": capabilities,
             "serverInfo": server_info(),
             "instructions": instructions(gateway),
         })
@@ -144,10 +154,16 @@ fn era(params: &Map<String, Value>) -> Result<Era, RpcError> {
 }
 
 fn discover(gateway: &Gateway) -> Value {
+    let mut capabilities = feature_requests::declared(gateway, Era::Modern);
+    let tools = match gateway.config.mode {
+        Mode::Proxy => json!({ "listChanged": true }),
+        Mode::Gateway => json!({}),
+    };
+    capabilities.insert("tools".to_owned(), tools);
     json!({
         "resultType": "complete",
         "supportedVersions": [MODERN],
-        "capabilities": { "tools": {} },
+        "capabilities": capabilities,
         "serverInfo": server_info(),
         "_meta": { "io.modelcontextprotocol/serverInfo": server_info() },
         "instructions": instructions(gateway),

@@ -11,7 +11,9 @@ use super::error::ServeError;
 use super::gateway::Gateway;
 use super::lines::{self, Line};
 use super::message;
+use super::notices;
 use super::requests::Requests;
+use super::subscriptions;
 
 /// How many answers are queued for a slow reader.
 const MAX_OUTBOX: usize = 64;
@@ -28,6 +30,10 @@ pub(crate) async fn serve(gateway: &Arc<Gateway>) -> Result<(), ServeError> {
     let (outbox, inbox) = mpsc::channel::<Vec<u8>>(MAX_OUTBOX);
     let writer = tokio::spawn(lines::write(inbox));
     let session = Arc::new(Session::default());
+    session.link.connect(outbox.clone());
+    let _connected = gateway.upstreams.callers.connect(&session.link);
+    let relayed = tokio::spawn(notices::relay(Arc::clone(gateway), Arc::clone(&session.link)));
+    let link = Arc::clone(&session.link);
     let notices =
         tokio::spawn(tell_changes(Arc::clone(gateway), Arc::clone(&session), outbox.clone()));
     let requests = Requests::new(Arc::clone(gateway), session, outbox);
@@ -49,6 +55,10 @@ pub(crate) async fn serve(gateway: &Arc<Gateway>) -> Result<(), ServeError> {
     gateway.upstreams.close().await;
     let _ = tokio::time::timeout(LAST_WRITES, requests.all_done()).await;
     notices.abort();
+    relayed.abort();
+    for address in link.unwatch_all() {
+        subscriptions::unwatch(gateway, &address).await;
+    }
     drop(requests);
     let _ = tokio::time::timeout(LAST_WRITES, writer).await;
     ended
@@ -57,6 +67,7 @@ pub(crate) async fn serve(gateway: &Arc<Gateway>) -> Result<(), ServeError> {
 async fn tell_changes(gateway: Arc<Gateway>, session: Arc<Session>, outbox: mpsc::Sender<Vec<u8>>) {
     let Some(mut changes) = gateway.changes() else { return };
     while changes.recv().await.is_some() {
+        notices::tell_tools_changed(&session.link);
         if session.wants_changes(&gateway)
             && outbox.send(message::notification("notifications/tools/list_changed")).await.is_err()
         {
