@@ -4,6 +4,7 @@
 //! are processor time, so that other processes do not count.
 
 mod growth;
+mod rows;
 mod token;
 
 use std::process::ExitCode;
@@ -26,10 +27,12 @@ struct Effort {
     fill: usize,
     /// Calls of one run.
     calls: usize,
+    /// Calls with many rows.
+    row_calls: usize,
 }
 
-const FULL: Effort = Effort { batches: 25, fill: 11_000, calls: 100_000 };
-const SMOKE: Effort = Effort { batches: 3, fill: 300, calls: 1_000 };
+const FULL: Effort = Effort { batches: 25, fill: 11_000, calls: 100_000, row_calls: 100 };
+const SMOKE: Effort = Effort { batches: 3, fill: 300, calls: 1_000, row_calls: 3 };
 /// Calls of one batch.
 const BATCH: usize = 50;
 
@@ -73,6 +76,8 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
         ["grant"] => println!("{}", grant(&FULL)?),
         ["grant_invoke"] => println!("{}", grant_invoke(&FULL)?),
         ["caps"] => println!("{}", growth::at_caps(&FULL)?),
+        ["rows"] => println!("{}", rows::times(&FULL)?),
+        ["rows", "--smoke"] => println!("{}", rows::times(&SMOKE)?),
         ["run"] => println!("{}", growth::one_run(&FULL)?),
         ["spin", what, count] => spin(what, count.parse()?)?,
         _ => return Err("write `--smoke`, the name of one part, or nothing".into()),

@@ -1,11 +1,11 @@
-//! The speed of redaction, of a call that redacts, and of a drill-down; one JSON object.
+//! The speed of redaction; one JSON object.
 //!
-//! `cargo xtask speed redaction` runs this beside agent-kernel (Python) and prints the table.
+//! `cargo xtask speed redaction` runs this beside agent-kernel (Python), with the calls with many rows
+//! of `kernel-speed`, and prints the table.
 //! Times are processor time, so that other processes do not count.
 
 mod engine;
 mod memory;
-mod pipeline;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,11 +19,10 @@ struct Effort {
     bytes: usize,
     hostile: usize,
     runs: usize,
-    calls: usize,
 }
 
-const FULL: Effort = Effort { bytes: 5_000_000, hostile: 10_000_000, runs: 5, calls: 100 };
-const SMOKE: Effort = Effort { bytes: 200_000, hostile: 200_000, runs: 1, calls: 3 };
+const FULL: Effort = Effort { bytes: 5_000_000, hostile: 10_000_000, runs: 5 };
+const SMOKE: Effort = Effort { bytes: 200_000, hostile: 200_000, runs: 1 };
 
 fn run(arguments: &[String]) -> Result<(), Failure> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -42,7 +41,6 @@ fn measured(effort: &Effort) -> Result<serde_json::Value, Failure> {
         "engine": engine::speeds(effort)?,
         "hostile": engine::hostile(effort),
         "memory": memory::children(effort)?,
-        "pipeline": pipeline::times(effort)?,
     }))
 }
 

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::exit::Exit;
+use super::shared_args::{Json, PassphraseFrom};
 use super::trace::args as ask;
 use super::trace::proof_args as proof;
 
@@ -75,7 +74,26 @@ pub(super) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Serve MCP on standard input and output, in front of the configured servers
-    Serve(Serve),
+    Serve(super::serve::Serve),
+    /// Run the daemon that all clients of a configuration share
+    #[cfg(unix)]
+    Daemon(super::daemon::Daemon),
+    /// Show the daemon: its clients, servers and held calls
+    #[cfg(unix)]
+    Status(super::daemon::DaemonVerb),
+    /// End the daemon, once what is under way is answered
+    #[cfg(unix)]
+    Stop(super::daemon::DaemonVerb),
+    /// Put a fresh daemon in place; clients go on without being started again
+    #[cfg(unix)]
+    Restart(super::serve::Serve),
+    /// Show the log of the daemon
+    #[cfg(unix)]
+    Logs(super::daemon::Logs),
+    /// Say which clients may come over HTTP; add and remove them
+    #[cfg(unix)]
+    #[command(subcommand)]
+    Clients(super::clients::Clients),
     /// Show the whole path in one minute, offline, on a temporary folder
     Demo(Demo),
     /// The small MCP server behind the demo, on standard input and output
@@ -135,31 +153,6 @@ pub(super) enum Command {
     },
 }
 
-/// The word as documents write it.
-pub(super) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_value(Value::String(text.to_owned())).map_err(|error| error.to_string())
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Json {
-    /// Print JSON for scripts
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Serve {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
-    pub(super) config: PathBuf,
-    /// Do not verify signatures; every decision in the log says so
-    #[arg(long)]
-    pub(super) unsigned_development: bool,
-    /// Read the passphrase of the log's key from this open file descriptor
-    #[arg(long, value_name = "N")]
-    pub(super) log_passphrase_fd: Option<u32>,
-}
-
 #[derive(Debug, Args)]
 pub(super) struct Demo {
     /// Print one JSON object per step
@@ -177,13 +170,6 @@ pub(super) struct Check {
     pub(super) config: PathBuf,
     #[command(flatten)]
     pub(super) output: Json,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PassphraseFrom {
-    /// Read the passphrase from this open file descriptor instead of the terminal
-    #[arg(long, value_name = "N")]
-    pub(super) passphrase_fd: Option<u32>,
 }
 
 #[derive(Debug, Subcommand)]

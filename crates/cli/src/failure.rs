@@ -56,6 +56,20 @@ impl Failure {
         }
     }
 
+    /// The failure in words alone, for whoever has no terminal.
+    pub(crate) fn in_words(&self) -> String {
+        let findings = self.findings.iter().map(|finding| {
+            let place = finding.line.map_or_else(String::new, |line| format!(":{line}"));
+            format!("{}{place}: {}; {}", finding.file, finding.message, finding.remedy)
+        });
+        let mut parts: Vec<String> = findings.collect();
+        if parts.is_empty() {
+            parts.push(self.message.clone());
+        }
+        parts.extend(self.next.clone());
+        parts.join(". ")
+    }
+
     /// The failure as JSON, for scripts.
     pub(crate) fn to_json(&self) -> Value {
         json!({

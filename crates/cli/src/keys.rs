@@ -6,7 +6,8 @@ use serde_json::json;
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_types::{KeyId, OsRandom};
 
-use super::args::{Keys, PassphraseFrom};
+use super::args::Keys;
+use super::shared_args::PassphraseFrom;
 use super::{Exit, Failure, output};
 
 pub(super) fn run(args: Keys) -> Result<Exit, Failure> {

@@ -8,9 +8,13 @@ mod approve;
 mod args;
 mod catalog;
 mod check;
+#[cfg(unix)]
+mod clients;
 mod compile;
 mod completions;
 mod contracts;
+#[cfg(unix)]
+mod daemon;
 mod demo;
 mod exit;
 mod failure;
@@ -28,6 +32,7 @@ mod reference;
 mod replay;
 mod route;
 mod serve;
+mod shared_args;
 mod sign;
 mod tool_list;
 mod trace;
@@ -75,6 +80,18 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Serve(args) => serve::run(&args),
+        #[cfg(unix)]
+        Command::Daemon(args) => daemon::run(&args),
+        #[cfg(unix)]
+        Command::Status(args) => daemon::status(&args),
+        #[cfg(unix)]
+        Command::Stop(args) => daemon::stop(&args),
+        #[cfg(unix)]
+        Command::Restart(args) => daemon::restart(&args),
+        #[cfg(unix)]
+        Command::Logs(args) => daemon::logs(&args),
+        #[cfg(unix)]
+        Command::Clients(args) => clients::run(args),
         Command::Demo(args) => demo::command::run(args),
         Command::DemoServer { root } => demo::command::serve(&root),
         Command::Check(args) => check::run(&args),
@@ -103,6 +120,12 @@ impl Command {
     fn wants_json(&self) -> bool {
         match self {
             Self::Demo(args) => args.json,
+            #[cfg(unix)]
+            Self::Status(args) | Self::Stop(args) => args.output.json,
+            #[cfg(unix)]
+            Self::Clients(args) => args.wants_json(),
+            #[cfg(unix)]
+            Self::Daemon(_) | Self::Restart(_) | Self::Logs(_) => false,
             Self::Check(args) => args.output.json,
             Self::Sign(args) => args.output.json,
             Self::Reasons(args) => args.json,

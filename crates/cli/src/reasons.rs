@@ -3,8 +3,8 @@
 use serde_json::json;
 use weaver_types::ReasonCode;
 
-use super::args::Json;
 use super::{Exit, Failure, output};
+use crate::shared_args::Json;
 
 pub(super) fn run(args: &Json) -> Result<Exit, Failure> {
     let mut text = String::new();

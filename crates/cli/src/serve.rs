@@ -1,18 +1,43 @@
 //! `weaver serve`.
 
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 
+use clap::Args;
 use tracing_subscriber::EnvFilter;
 use weaver_gateway::config::{self, Config};
+#[cfg(unix)]
+use weaver_gateway::daemon::{self, DaemonError, DaemonFolder, SessionRequest, ShimOptions};
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_gateway::serve::{self, ServeError, ServeOptions};
 use weaver_types::signature::SigningKey;
 
-use super::args::Serve;
 use super::{Exit, Failure};
 
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    /// Do not verify signatures; every decision in the log says so
+    #[arg(long)]
+    pub(super) unsigned_development: bool,
+    /// Read the passphrase of the log's key from this open file descriptor
+    #[arg(long, value_name = "N")]
+    pub(super) log_passphrase_fd: Option<u32>,
+    /// What this client sees: a `[profiles.NAME]` of the configuration
+    #[arg(long, value_name = "NAME")]
+    pub(super) profile: Option<String>,
+    /// What `weaver status` calls this client; it gives no right
+    #[arg(long, value_name = "TEXT")]
+    pub(super) label: Option<String>,
+    /// Be the gateway of this one client, without a daemon
+    #[arg(long)]
+    pub(super) standalone: bool,
+}
+
 /// Which messages go to standard error: `warn`, or what `WEAVER_LOG` says.
-fn start_logging() {
+pub(super) fn start_logging() {
     let filter = EnvFilter::try_from_env("WEAVER_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
     let logger = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -23,13 +48,59 @@ fn start_logging() {
 }
 
 pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
+    #[cfg(unix)]
+    if !args.standalone {
+        return shim(args);
+    }
+    standalone(args)
+}
+
+/// Stands between the client and the daemon. Where the configuration cannot be used, the client gets
+/// that as the answer to all that it asks, and a person at a terminal at once.
+#[cfg(unix)]
+fn shim(args: &Serve) -> Result<Exit, Failure> {
+    match shim_options(args) {
+        Ok(options) => {
+            daemon::run_shim(Ok(options))?;
+            Ok(Exit::Ok)
+        }
+        Err(failure) if std::io::stdin().is_terminal() => Err(failure),
+        Err(failure) => {
+            super::output::failure(&failure, false);
+            let problem =
+                DaemonError::Configuration { code: failure.code, problem: failure.in_words() };
+            daemon::run_shim(Err(problem))?;
+            Ok(failure.exit)
+        }
+    }
+}
+
+#[cfg(unix)]
+fn shim_options(args: &Serve) -> Result<ShimOptions, Failure> {
+    let config = super::daemon::absolute(&args.config)?;
+    let folder = DaemonFolder::of_store(&config::store_of(&config)?);
+    let command = super::daemon::command(args, &config)?;
+    let request = SessionRequest {
+        config,
+        unsigned_development: args.unsigned_development,
+        profile: args.profile.clone(),
+        label: args.label.clone().unwrap_or_else(|| "client".to_owned()),
+        resumed: false,
+    };
+    Ok(ShimOptions { folder, command, request })
+}
+
+fn standalone(args: &Serve) -> Result<Exit, Failure> {
     start_logging();
+    if args.log_passphrase_fd == Some(0) {
+        return Err(client_descriptor());
+    }
     let config = config::load(&args.config)?;
     let store = config.store.clone();
     let log_key = log_key(&config, args.log_passphrase_fd)?;
     let unsigned_development = args.unsigned_development;
     let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
-    serve::run(config, options).map_err(|error| match error {
+    serve::run(config, options, args.profile.as_deref()).map_err(|error| match error {
         ServeError::Documents(error) => Failure::from(error),
         ServeError::Version(error) => Failure::from(error),
         ServeError::Store(error) => Failure::store(&store, &error),
@@ -44,8 +115,17 @@ pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// A passphrase cannot come from where the client speaks.
+pub(super) fn client_descriptor() -> Failure {
+    Failure::new(Exit::Usage, "serve.log_passphrase", "descriptor 0 is the client's")
+        .next("use another one")
+}
+
 /// The key of the log, where the configuration names one. Standard input is the client's.
-fn log_key(config: &Config, descriptor: Option<u32>) -> Result<Option<SigningKey>, Failure> {
+pub(super) fn log_key(
+    config: &Config,
+    descriptor: Option<u32>,
+) -> Result<Option<SigningKey>, Failure> {
     let refused = |message: String| Failure::new(Exit::Usage, "serve.log_passphrase", message);
     let Some(signing) = &config.log.signing else {
         return match descriptor {
@@ -57,7 +137,6 @@ fn log_key(config: &Config, descriptor: Option<u32>) -> Result<Option<SigningKey
     match descriptor {
         None => Err(refused(format!("{} needs its passphrase", signing.key.display()))
             .next("hand it over: `weaver serve --log-passphrase-fd 3 3< <(pass show weaver-log)`")),
-        Some(0) => Err(refused("descriptor 0 is the client's".to_owned()).next("use another one")),
         Some(fd) => {
             let file = KeyFile::read(&signing.key)?;
             Ok(Some(file.open(&Passphrase::from_descriptor(fd)?)?))

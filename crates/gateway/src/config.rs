@@ -23,10 +23,12 @@ mod confine;
 mod documents;
 mod error;
 mod hint;
+mod http;
 mod interpolate;
 mod log;
 mod memory;
 mod node;
+mod profile;
 pub(crate) mod redaction;
 mod resolve;
 pub(crate) mod sentinel;
@@ -38,7 +40,7 @@ mod tree;
 mod upstream;
 mod word_table;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -54,8 +56,10 @@ use resolve::{Parsed, Resolved};
 use crate::bounded_file;
 
 pub use error::ConfigErrors;
+pub use http::Http;
 pub use log::{CheckpointTarget, Log, Signing, Target};
 pub use memory::Memory;
+pub use profile::{Mode, Profile};
 pub use sentinel::Sentinel;
 pub use tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, ToolImplementation};
 pub use upstream::{Limits, Transport, Upstream};
@@ -68,26 +72,20 @@ pub type PolicyError = ConfigErrors;
 /// The largest configuration file, in bytes.
 pub const MAX_CONFIG: usize = 1024 * 1024;
 
-/// What an MCP client sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Three tools: browse, execute, view. Schemas come on demand.
-    Gateway,
-    /// Every visible tool.
-    Proxy,
-}
+/// The namespace of durable memory's tools.
+pub(crate) const MEMORY: &str = "kernel";
 
 /// A configuration in which nothing is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The file it was read from.
     pub file: PathBuf,
-    /// What an MCP client sees.
-    pub mode: Mode,
+    /// What a client sees that asks for no profile.
+    pub profile: Profile,
+    /// What a client sees that asks for one, by the profiles' names.
+    pub profiles: BTreeMap<String, Profile>,
     /// In proxy mode with one server: its tools keep their own names.
     pub unprefixed: bool,
-    /// The most tools that one browse shows, from 1 to 20.
-    pub shortlist: usize,
     /// The table of word vectors that helps to find tools: the built-in one, unless the file names
     /// another or `none`.
     pub word_table: Option<WordTable>,
@@ -116,6 +114,8 @@ pub struct Config {
     pub inbox: PathBuf,
     /// How the log is signed and where its checkpoints go, and which payloads end.
     pub log: Log,
+    /// Where clients are served over HTTP; nowhere unless the file says so.
+    pub http: Option<Http>,
     /// Durable memory as tools, where the file asks for it.
     pub memory: Option<Memory>,
     /// The key under which the documents are signed.
@@ -131,6 +131,13 @@ pub struct Config {
 }
 
 impl Config {
+    /// True when some client may see every tool under a name of its own.
+    #[must_use]
+    pub fn has_proxy(&self) -> bool {
+        let mut profiles = self.profiles.values().chain([&self.profile]);
+        profiles.any(|profile| profile.mode == Mode::Proxy)
+    }
+
     /// The folder of the file, from which relative paths start.
     #[must_use]
     pub fn base(&self) -> PathBuf {
@@ -144,6 +151,23 @@ impl Config {
 /// [`ConfigErrors`] with everything that is wrong in it.
 pub fn load(path: impl AsRef<Path>) -> Result<Config, ConfigErrors> {
     load_with(path, &environment)
+}
+
+/// The store that a configuration names, without a look at the rest of it: what is wrong there, the
+/// gateway says.
+///
+/// # Errors
+/// [`ConfigErrors`], when the file cannot be read or its `[store]` is wrong.
+pub fn store_of(path: impl AsRef<Path>) -> Result<PathBuf, ConfigErrors> {
+    let path = path.as_ref();
+    let name = path.display().to_string();
+    let text = config_text(path, &name).map_err(|finding| ConfigErrors::new(vec![*finding]))?;
+    let toml = tree::toml(&name, &text).map_err(|finding| ConfigErrors::new(vec![*finding]))?;
+    let mut findings = Vec::new();
+    match resolve::store_path(path, &toml, &mut findings) {
+        Some(store) if findings.is_empty() => Ok(store),
+        _ => Err(ConfigErrors::new(findings)),
+    }
 }
 
 /// As [`load`], with the variables that `lookup` knows.
@@ -226,14 +250,18 @@ fn read(path: &Path, lookup: Lookup<'_>) -> Resolved {
 /// Reads the files; an unreadable file of servers is noted at the key that names it.
 fn parse(path: &Path) -> Result<Parsed, Box<Finding>> {
     let name = path.display().to_string();
-    let text = bounded_file::text(path, MAX_CONFIG).map_err(|error| {
-        let remedy = "name the configuration: `--config FILE`; `weaver --help` shows one";
-        Box::new(whole(&name, "config.unreadable", error.to_string(), remedy))
-    })?;
+    let text = config_text(path, &name)?;
     let toml = tree::toml(&name, &text)?;
     let json = servers_file(path, &toml)?;
     let (json, servers_file) = json.unzip();
     Ok(Parsed { file: path.to_path_buf(), toml, json, servers_file })
+}
+
+fn config_text(path: &Path, name: &str) -> Result<String, Box<Finding>> {
+    bounded_file::text(path, MAX_CONFIG).map_err(|error| {
+        let remedy = "name the configuration: `--config FILE`; `weaver --help` shows one";
+        Box::new(whole(name, "config.unreadable", error.to_string(), remedy))
+    })
 }
 
 fn servers_file(

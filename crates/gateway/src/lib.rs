@@ -2,7 +2,7 @@
 //!
 //! An MCP client talks to [`serve`], which talks to the configured servers; between the two every
 //! call is routed, decided, recorded, executed, firewalled and recorded again by the other crates
-//! of the workspace. [`config`] reads `weaver.toml` and the signed documents, [`secret`] keeps
+//! of the workspace. [`daemon`] lets many clients share one. [`config`] reads `weaver.toml` and the signed documents, [`secret`] keeps
 //! private keys encrypted, [`publish`] signs the log and remembers what was signed, [`replay`]
 //! plays recorded steps through the real gate.
 //!
@@ -11,6 +11,10 @@
 
 pub mod bounded_file;
 pub mod config;
+#[cfg(unix)]
+pub mod daemon;
+#[cfg(unix)]
+pub mod http;
 pub mod publish;
 pub mod replay;
 pub mod secret;

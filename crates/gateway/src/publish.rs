@@ -14,5 +14,5 @@ mod signing;
 pub mod status;
 mod target;
 
-pub(crate) use keeper::{Keeper, KeeperSettings};
+pub(crate) use keeper::{Keeper, KeeperSettings, KeeperTask};
 pub(crate) use pruner::prune;

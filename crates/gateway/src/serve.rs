@@ -1,13 +1,16 @@
-//! `weaver serve`: an MCP server on stdin and stdout, in front of the configured upstreams.
+//! An MCP server for any number of clients, in front of the configured upstreams.
 //!
-//! Data flows one way: `stdio` reads `lines`, `message` sorts them, `requests` keeps
+//! A [`Server`] has one `gateway`: store, policy and upstreams, which all clients share. Each session
+//! on a `stream` has a `client`: its principal, its view of the tools and its run, out of `runs`.
+//!
+//! Data flows one way: `stream` reads `lines`, `message` sorts them, `requests` keeps
 //! account of what is under way, `dispatch` answers by method, `meta_tools` and `proxy` turn
 //! tool calls into a kernel `call`, `render` turns what comes back into MCP results.
-//! `upstreams` brings the tools in, `snapshot` is the snapshot of what there is, `described` is
-//! how a server's own words are shown.
+//! `upstreams` brings the tools in, `tool_snapshot` is what there is at one moment,
+//! `sanitised_description` is how a server's own words are shown.
 //!
 //! What holds for every client:
-//! - Nothing but JSON-RPC goes to stdout; each request is answered once, a cancelled one never.
+//! - Nothing but JSON-RPC is written to it; each request is answered once, a cancelled one never.
 //! - A refusal or failure of a call is a result with `isError` and `verdict`, `reason`, `message`.
 //! - Hidden and unknown tools get the same answer, also while their server is away.
 //! - A tool that its server describes otherwise than was approved is listed nowhere.
@@ -18,6 +21,7 @@ mod browse;
 mod call;
 mod call_progress;
 mod callers;
+mod client;
 mod client_link;
 mod client_process;
 mod clock;
@@ -54,12 +58,14 @@ mod render;
 mod requests;
 mod resources;
 mod run_keeper;
+mod runs;
 mod salt;
 mod sanitised_description;
+mod server;
 mod server_events;
 mod server_feature;
 mod server_requests;
-mod stdio;
+mod stream;
 mod subscriptions;
 mod timer;
 mod tool_snapshot;
@@ -68,20 +74,19 @@ mod upstreams;
 mod user_statements;
 mod watch_counts;
 
-use std::sync::Arc;
-
 pub use client_process::{ClientKey, ClientProcess, ProcessTable};
 pub use current_run::CurrentRun;
 pub use error::ServeError;
 pub use import::{ProposalError, propose};
 pub use own_tools::proposal as own_proposal;
+pub use server::{
+    DRAINING, Farewell, MessageSession, Server, ServerStatus, SessionOwner, SessionStatus,
+};
 pub use server_feature::{FeatureKind, FeatureProposal, ServerFeatures, propose_features};
 pub use upstream_config::upstream_config;
 pub use weaver_types::formats::upstream_digest;
 
 use crate::config::Config;
-use crate::publish::{self, Keeper};
-use gateway::Gateway;
 use weaver_drivers::confine::Launcher;
 use weaver_types::signature::SigningKey;
 
@@ -108,46 +113,37 @@ impl Default for ServeOptions {
     }
 }
 
-/// Serves until stdin ends.
+/// Serves the client on standard input and output, until standard input ends.
 ///
 /// # Errors
 /// [`ServeError`], when the documents, the store or the runtime cannot be opened. Upstreams that
 /// cannot be reached are no error: their tools say so when they are called.
-pub fn run(config: Config, options: ServeOptions) -> Result<(), ServeError> {
-    if let Err(error) = weaver_drivers::confine::keep_process_private() {
-        tracing::warn!(%error, "processes of the same user can look into the gateway");
-    }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| ServeError::Runtime { problem: error.to_string() })?;
-    let mut opened = open::open(&config, options)?;
+pub fn run(config: Config, options: ServeOptions, profile: Option<&str>) -> Result<(), ServeError> {
+    let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        let (keeper, pruning) = (opened.keeper.take(), opened.pruning.take());
-        let gateway = Arc::new(Gateway::new(config, opened).await?);
-        let keeping = keeper.map(Keeper::start);
-        let tenant = gateway.principal().tenant.clone();
-        let pruning = pruning.map(|(ledger, rules)| {
-            tokio::spawn(publish::prune(ledger, rules, tenant, Arc::clone(&gateway.clock)))
-        });
-        gateway.upstreams.start(&gateway);
-        let watching = [
-            tokio::spawn(approvals::watch(Arc::clone(&gateway))),
-            tokio::spawn(reload::watch(Arc::clone(&gateway))),
-            tokio::spawn(covered::watch(Arc::clone(&gateway))),
-            tokio::spawn(server_requests::serve(Arc::clone(&gateway))),
-        ];
-        let ended = stdio::serve(&gateway).await;
-        if let Err(error) = gateway.leave().await {
-            tracing::warn!(%error, "the end of the run is not recorded");
-        }
-        watching.iter().chain(&pruning).for_each(tokio::task::JoinHandle::abort);
-        if let Some(keeping) = keeping {
-            keeping.end().await;
-        }
+        let server = Server::open(config, options).await?;
+        let owner = SessionOwner {
+            client: ClientKey::of_this_process().map_err(|error| ServeError::Run(error.into()))?,
+            principal: None,
+            profile: profile.map(str::to_owned),
+            label: "standard input".to_owned(),
+        };
+        let ended = server.serve_alone(&owner, tokio::io::stdin(), tokio::io::stdout()).await;
+        server.close().await;
         ended
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     ended
+}
+
+/// The runtime of a gateway, whose process nobody else can look into.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
+    if let Err(error) = weaver_drivers::confine::keep_process_private() {
+        tracing::warn!(%error, "processes of the same user can look into the gateway");
+    }
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| ServeError::Runtime { problem: error.to_string() })
 }

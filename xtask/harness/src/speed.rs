@@ -114,7 +114,9 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
 fn measure_redaction(sh: &Shell, target: &Path, effort: &Effort) -> Result<(Value, Value)> {
     let program = built(sh, target, "redaction-speed")?;
     let smoke = effort.smoke.then_some("--smoke");
-    let ours = read(cmd!(sh, "{program} {smoke...}"))?;
+    let mut ours = read(cmd!(sh, "{program} {smoke...}"))?;
+    let calls = built(sh, target, "kernel-speed")?;
+    ours["pipeline"] = read(cmd!(sh, "{calls} rows {smoke...}"))?;
     if effort.no_peer {
         return Ok((ours, Value::Null));
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::super::args::{Json, PassphraseFrom};
+use crate::shared_args::{Json, PassphraseFrom};
 
 const EXAMPLES: &str = "\
 See what waits, look at one request, release it:

@@ -16,7 +16,7 @@ use super::approval_store::ApprovalStore;
 use super::args::{From, SignWith};
 use super::rejected::unknown;
 use super::{screen, word};
-use crate::args::Json;
+use crate::shared_args::Json;
 use crate::{Exit, Failure, output};
 
 /// How sure a trusted result is, in thousandths.

@@ -6,9 +6,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use contextweaver::catalog::load::CatalogFormat;
 use weaver_policy::DriftClass;
 
-use super::super::args::Json;
 use super::super::contracts::args::From;
 use super::super::route::args::Limits;
+use crate::shared_args::Json;
 
 const EXAMPLES: &str = "\
 What is wrong with these tools? Ends with 1 where there is an error:

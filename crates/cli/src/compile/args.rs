@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use contextweaver::compile::{Format, ItemKind, OverflowAction, OverflowPolicy, Phase};
 use weaver_types::Confidentiality;
 
-use super::super::args::word;
+use crate::shared_args::word;
 
 const HELP: &str = "\
 Examples:

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::super::args::Json;
+use crate::shared_args::Json;
 
 const EXAMPLES: &str = "\
 See what every server offers, and how it stands against what was approved:

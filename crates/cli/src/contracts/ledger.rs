@@ -25,6 +25,8 @@ pub(super) fn approve(
     surface: Option<&str>,
     by: &str,
 ) -> Result<(), Failure> {
+    #[cfg(unix)]
+    let _loan = crate::daemon::borrow(config)?;
     let holder = "weaver contracts".to_owned();
     let options = OpenOptions { holder, ..OpenOptions::default() };
     let ledger = SqliteLedger::open(&config.store, options).map_err(|error| {

@@ -35,7 +35,7 @@ impl Serve {
         let config = folder.config();
         let child = StdioConfig {
             command: utf8(&program)?.to_owned(),
-            args: ["serve", "--config", utf8(&config)?].map(str::to_owned).to_vec(),
+            args: ["serve", "--standalone", "--config", utf8(&config)?].map(str::to_owned).to_vec(),
             cwd: Some(folder.dir().to_owned()),
             ..StdioConfig::default()
         };

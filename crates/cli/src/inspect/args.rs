@@ -6,8 +6,8 @@ use clap::Args;
 use serde_json::Value;
 use weaver_types::ResponseMode;
 
-use super::super::args::Json;
 use super::super::redact::args::RuleFile;
+use crate::shared_args::Json;
 
 const HELP: &str = "\
 Examples:

@@ -3,8 +3,8 @@
 use clap::{Args, Subcommand};
 use weaver_types::{AgentId, SafetyClass};
 
-use crate::args::{Json, word};
 use crate::contracts::args::From;
+use crate::shared_args::{Json, word};
 
 const EXAMPLES: &str = "\
 See what stands behind the gateway, without connecting a server:

@@ -47,7 +47,7 @@ pub(super) fn run(args: &Plain) -> Result<Exit, Failure> {
 }
 
 fn mode(config: &Config) -> &'static str {
-    match config.mode {
+    match config.profile.mode {
         Mode::Gateway => "gateway",
         Mode::Proxy => "proxy",
     }

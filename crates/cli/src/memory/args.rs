@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use contextweaver::memory::{Confidence, EntryKind};
 use weaver_types::Confidentiality;
 
-use crate::args::{Json, word};
+use crate::shared_args::{Json, word};
 
 const EXAMPLES: &str = "\
 Remember something for a day, and look at it:

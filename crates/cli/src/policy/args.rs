@@ -8,7 +8,7 @@ use weaver_types::{
     Confidentiality, Impact, Integrity, Operation, Rung, SafetyClass, SafetyMode, SinkKind, Verdict,
 };
 
-use super::super::args::{Json, word};
+use crate::shared_args::{Json, word};
 
 const EXAMPLES: &str = "\
 Look for what is hardly meant, and test a policy before it is signed:

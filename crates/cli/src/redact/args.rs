@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::super::args::Json;
 use super::source::Form;
+use crate::shared_args::Json;
 
 const HELP: &str = "\
 Examples:

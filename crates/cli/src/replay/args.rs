@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::Json;
+use crate::shared_args::Json;
 
 const HELP: &str = "\
 Examples:

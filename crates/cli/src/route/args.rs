@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use contextweaver::catalog::ItemKind;
 
-use super::super::args::Json;
 use super::super::catalog::args::Form;
+use crate::shared_args::Json;
 
 const EXAMPLES: &str = "\
 Tools, one a line:    {\"id\", \"name\", \"description\", \"namespace\"?, \"tags\"?, \"schema\"?, \"examples\"?}

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::args::{Json, PassphraseFrom};
+use crate::shared_args::{Json, PassphraseFrom};
 
 /// How terms are written; shown by every command that takes them.
 pub(super) const TERMS: &str = "\

@@ -13,7 +13,7 @@ use weaver_types::LogId;
 use weaver_types::signature::SigningKey;
 
 use super::proof_args::TrustArgs;
-use crate::args::PassphraseFrom;
+use crate::shared_args::PassphraseFrom;
 use crate::{Exit, Failure};
 
 /// The largest file with a key, in bytes.

@@ -15,7 +15,7 @@ use weaver_types::{OsRandom, random_text};
 use super::believed::{self, refused};
 use super::proof_args::Checkpoint as Args;
 use super::synced;
-use crate::args::PassphraseFrom;
+use crate::shared_args::PassphraseFrom;
 use crate::{Exit, Failure, output};
 
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {

@@ -58,7 +58,8 @@ fn apply(args: &Change, what: &KeyAction<'_>) -> Result<Exit, Failure> {
     drop(super::open(store)?);
     let signer = believed::signer(&args.key, &args.passphrase)?;
     // Nobody waits for the ledger while somebody types.
-    let ledger = writing::open(store, "weaver trace key")?;
+    let opened = writing::open(store, "weaver trace key")?;
+    let ledger = &opened.ledger;
     let head = ledger.head().map_err(|error| Failure::store(store, &error))?;
     let (log, from) = (&head.log, head.size);
     let mine = VerifierKey::log(log, signer.public()).map_err(failed)?;
@@ -70,7 +71,7 @@ fn apply(args: &Change, what: &KeyAction<'_>) -> Result<Exit, Failure> {
         }
     };
     let payload = change.to_payload().map_err(failed)?;
-    let mut history = KeyHistory::of(&ledger).map_err(failed)?;
+    let mut history = KeyHistory::of(ledger).map_err(failed)?;
     history.take(log, from, &payload).map_err(failed)?;
     let event = NewEvent {
         kind: EventKind::LogKey,

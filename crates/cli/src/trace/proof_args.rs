@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use weaver_types::{EventKind, PrincipalId};
 
 use super::age;
-use crate::args::{Json, PassphraseFrom};
+use crate::shared_args::{Json, PassphraseFrom};
 
 /// Who is believed: what a verifier brings from outside.
 #[derive(Debug, Args)]

@@ -23,14 +23,15 @@ pub(super) fn run(args: &Prune) -> Result<Exit, Failure> {
         kinds: args.kind.clone(),
     };
     let retention = Retention::new(vec![rule], LEAST_AGE).map_err(failed)?;
-    let ledger = writing::open(store, "weaver trace prune")?;
+    let opened = writing::open(store, "weaver trace prune")?;
+    let ledger = &opened.ledger;
     let now = SystemClock::default().now();
-    let mut sweep = Sweep::resume(&ledger, retention, &args.by, now).map_err(failed)?;
+    let mut sweep = Sweep::resume(ledger, retention, &args.by, now).map_err(failed)?;
     let mut tally = Tally::default();
     let mut progress = Progress::new("looked at");
     let mut go_on = || -> Result<bool, RetentionError> {
-        let Some(step) = sweep.step(&ledger, &[Tenant::default()])? else { return Ok(false) };
-        tally.add(&if args.dry_run { step } else { sweep.commit(&ledger, step)? });
+        let Some(step) = sweep.step(ledger, &[Tenant::default()])? else { return Ok(false) };
+        tally.add(&if args.dry_run { step } else { sweep.commit(ledger, step)? });
         let (done, all) = sweep.progress();
         progress.at(done, all);
         Ok(true)
@@ -43,7 +44,7 @@ pub(super) fn run(args: &Prune) -> Result<Exit, Failure> {
         }
     };
     progress.end();
-    drop(ledger);
+    drop(opened);
     let left = !args.dry_run && tally.total() > 0 && leaves_behind(store)?;
     swept.map_err(failed)?;
     report(args, &tally, left)?;

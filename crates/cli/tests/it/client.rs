@@ -120,7 +120,7 @@ impl Client {
     /// Starts it and sends nothing.
     pub(crate) fn start(folder: &Folder) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
-        command.args(["serve", "--config", &folder.arg("weaver.toml")]);
+        command.args(["serve", "--standalone", "--config", &folder.arg("weaver.toml")]);
         Self::start_as(command)
     }
 

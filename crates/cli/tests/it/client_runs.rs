@@ -30,7 +30,7 @@ fn another_client(folder: &Folder) -> Client {
     folder.write("client.sh", "\"$@\"\nexit $?\n");
     let mut command = Command::new("sh");
     command.arg(folder.path("client.sh")).arg(env!("CARGO_BIN_EXE_weaver"));
-    command.args(["serve", "--config", &folder.arg("weaver.toml")]);
+    command.args(["serve", "--standalone", "--config", &folder.arg("weaver.toml")]);
     Client::start_as(command).shaken()
 }
 
@@ -159,9 +159,9 @@ fn a_shell_that_only_starts_the_gateway_is_no_client() {
     client.finish();
     let first = only_run(&folder);
     for line in [
-        "exec \"$WEAVER\" serve --config \"$CONFIG\"",
-        "\"$WEAVER\" serve --config \"$CONFIG\"; exit $?",
-        "sh -ec 'env \"$WEAVER\" serve --config \"$CONFIG\"; true'; exit $?",
+        "exec \"$WEAVER\" serve --standalone --config \"$CONFIG\"",
+        "\"$WEAVER\" serve --standalone --config \"$CONFIG\"; exit $?",
+        "sh -ec 'env \"$WEAVER\" serve --standalone --config \"$CONFIG\"; true'; exit $?",
     ] {
         let mut client = through_a_shell(&folder, line);
         assert_eq!(send(&mut client), "hold", "{line}");

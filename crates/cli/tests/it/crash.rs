@@ -49,7 +49,7 @@ fn folder() -> Folder {
 
 fn start(folder: &Folder) -> Child {
     Command::new(env!("CARGO_BIN_EXE_weaver"))
-        .args(["serve", "--config", &folder.arg("weaver.toml")])
+        .args(["serve", "--standalone", "--config", &folder.arg("weaver.toml")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -30,6 +30,9 @@ mod contracts_commands;
 mod contracts_propose;
 #[cfg(test)]
 mod crash;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod daemon;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
@@ -42,6 +45,9 @@ mod fixture;
 mod guide;
 #[cfg(test)]
 mod hostile;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod http;
 #[cfg(test)]
 mod inspect;
 #[cfg(test)]

@@ -40,7 +40,10 @@ fn signing(settings: &str) -> (Folder, PublicKey) {
 
 fn start(folder: &Folder) -> Client {
     let mut command = Command::new("sh");
-    command.args(["-c", "exec \"$0\" serve --config \"$1\" --log-passphrase-fd 3 3<\"$2\""]);
+    command.args([
+        "-c",
+        "exec \"$0\" serve --standalone --config \"$1\" --log-passphrase-fd 3 3<\"$2\"",
+    ]);
     command.arg(env!("CARGO_BIN_EXE_weaver"));
     command.args([folder.arg("weaver.toml"), folder.arg("passphrase")]);
     Client::start_as(command).shaken()
@@ -344,7 +347,10 @@ fn a_key_without_its_passphrase_is_refused_and_no_key_is_said() {
     signing.write("passphrase", "another one\n");
     let ended = {
         let mut command = Command::new("sh");
-        command.args(["-c", "exec \"$0\" serve --config \"$1\" --log-passphrase-fd 3 3<\"$2\""]);
+        command.args([
+            "-c",
+            "exec \"$0\" serve --standalone --config \"$1\" --log-passphrase-fd 3 3<\"$2\"",
+        ]);
         command.arg(env!("CARGO_BIN_EXE_weaver"));
         command.args([signing.arg("weaver.toml"), signing.arg("passphrase")]);
         Client::start_as(command).end()

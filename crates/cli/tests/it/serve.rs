@@ -351,7 +351,7 @@ fn a_model_justifies_only_where_the_policy_takes_its_word() {
 #[test]
 fn a_configuration_that_cannot_be_used_is_told_on_stderr() {
     let folder = good("");
-    let missing = weaver(&["serve", "--config", "/nowhere/weaver.toml"]);
+    let missing = weaver(&["serve", "--standalone", "--config", "/nowhere/weaver.toml"]);
     assert_eq!((missing.code, missing.out.as_str()), (3, ""), "{missing:?}");
     assert!(missing.err.contains("/nowhere/weaver.toml"), "{missing:?}");
     folder.append(

@@ -9,13 +9,16 @@ use weaver_policy::Finding;
 use weaver_types::signature::PublicKey;
 use weaver_types::{
     LocaleCode, MAX_RETRIES, Millicents, PrincipalId, RunBudget, RunSettings, SafetyMode,
+    UpstreamName,
 };
 
 use super::error::whole;
+use super::http;
 use super::interpolate::Lookup;
 use super::log;
 use super::memory;
 use super::node::{Node, shown};
+use super::profile::{self, Profile};
 use super::redaction;
 use super::sentinel;
 use super::server::ExpansionContext;
@@ -23,11 +26,15 @@ use super::server_table::{self, ReservedName, ServerSections};
 use super::tool::TOOLS;
 use super::tool_section;
 use super::word_table::WordTable;
-use super::{Config, Mode};
+use super::{Config, MEMORY};
 
+/// Where the store lies when nothing is said.
+const STORE: &str = ".weaver/ledger.db";
 /// The tables of the file, and `servers`.
-const ROOT: [&str; 10] = [
+const ROOT: [&str; 12] = [
     "gateway",
+    "profiles",
+    "http",
     "principal",
     "run",
     "store",
@@ -38,8 +45,6 @@ const ROOT: [&str; 10] = [
     "servers",
     "tools",
 ];
-/// How the ids of the tools of memory begin.
-const KERNEL: &str = "kernel";
 const MAX_COUNT: u64 = 1 << 53;
 const MAX_CENTS: u64 = 1 << 40;
 
@@ -80,6 +85,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let context = ExpansionContext { base: &base, lookup };
     let servers = root.and_then(|root| root.get("mcpServers"));
     let log = log::read(root.and_then(|root| root.get("log")), &context, &mut out);
+    let http = http::read(root.and_then(|root| root.get("http")), &mut out);
     let own = root.and_then(|root| root.get("tools"));
     let remembered = root.and_then(|root| root.get("memory"));
     let tools = tool_section::read(own, &context, &mut out);
@@ -92,11 +98,16 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let upstreams = server_table::upstreams(&sections, &context, &mut out);
     for reserved in [
         ReservedName { section: own, name: TOOLS, owner: "your own tools" },
-        ReservedName { section: remembered, name: KERNEL, owner: "the tools of memory" },
+        ReservedName { section: remembered, name: MEMORY, owner: "the tools of memory" },
     ] {
         server_table::check_reserved(&reserved, &upstreams, &mut out);
     }
-    let (mode, unprefixed, shortlist) = read_gateway(gateway.as_ref(), upstreams.len(), &mut out);
+    let profile =
+        Profile::read(gateway.as_ref().map(|section| section.table), &Profile::default(), &mut out);
+    let names: Vec<&UpstreamName> = upstreams.iter().map(|upstream| &upstream.name).collect();
+    let profiles = root.and_then(|root| root.get("profiles"));
+    let profiles = profile::profiles(profiles, &profile, &names, &mut out);
+    let unprefixed = unprefixed(gateway.as_ref(), upstreams.len(), &mut out);
     let principal = principal_id(&parsed.file, principal.as_ref(), &mut out);
     let word_table = word_table(get(gateway.as_ref(), "word_table"), &base, &mut out);
     let approval_wait = approval_wait(gateway.as_ref(), &mut out);
@@ -111,7 +122,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
         redaction.map(|node| redaction::read(node, &base, &mut out)).unwrap_or_default();
     let (run, idle) = read_run(run.as_ref(), &mut out);
     let inbox = path(store.as_ref(), "inbox", ".weaver/inbox", &base, &mut out);
-    let store = path(store.as_ref(), "path", ".weaver/ledger.db", &base, &mut out);
+    let store = path(store.as_ref(), "path", STORE, &base, &mut out);
     let memory = memory::read(remembered, &base, store.as_deref(), &mut out);
     let root = root_key(&parsed.file, trust.as_ref(), &mut out);
     let folder = path(trust.as_ref(), "folder", "policy", &base, &mut out);
@@ -121,9 +132,9 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
         (Some(principal), Some(store), Some(inbox), Some(root), Some(folder)) if out.is_empty() => {
             Some(Config {
                 file: parsed.file.clone(),
-                mode,
+                profile,
+                profiles,
                 unprefixed,
-                shortlist,
                 word_table,
                 approval_wait,
                 sentinels,
@@ -137,6 +148,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 store,
                 inbox,
                 log,
+                http,
                 memory,
                 root,
                 folder,
@@ -148,6 +160,14 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
         _ => None,
     };
     Resolved { config, root, folder, findings: out }
+}
+
+/// The store alone.
+pub(super) fn store_path(file: &Path, toml: &Node, out: &mut Vec<Finding>) -> Option<PathBuf> {
+    let base = file.parent().unwrap_or(Path::new(""));
+    let section = toml.table(out)?.get("store");
+    let section = section.and_then(|node| node.table(out)).map(|table| Section { table });
+    path(section.as_ref(), "path", STORE, base, out)
 }
 
 /// A table of the file.
@@ -170,22 +190,15 @@ fn approval_wait(section: Option<&Section<'_>>, out: &mut Vec<Finding>) -> Optio
     node.whole(0..=MAX_APPROVAL_WAIT, out).map(Duration::from_millis)
 }
 
-fn read_gateway(
-    section: Option<&Section<'_>>,
-    upstreams: usize,
-    out: &mut Vec<Finding>,
-) -> (Mode, bool, usize) {
-    let modes = [("gateway", Mode::Gateway), ("proxy", Mode::Proxy)];
-    let mode = get(section, "mode").and_then(|node| node.word(&modes, out));
-    let shortlist = get(section, "shortlist").and_then(|node| node.whole(1..=20, out));
+/// True when the tools of the one server keep their names.
+fn unprefixed(section: Option<&Section<'_>>, upstreams: usize, out: &mut Vec<Finding>) -> bool {
     let node = get(section, "unprefixed");
     let unprefixed = node.and_then(|node| node.flag(out)).unwrap_or(false);
     if let Some(node) = node.filter(|_| unprefixed && upstreams > 1) {
         let message = format!("names without a prefix need one server, here are {upstreams}");
         out.push(node.finding("config.unprefixed", message, "remove it, or keep one server"));
     }
-    let shortlist = shortlist.and_then(|n| usize::try_from(n).ok()).unwrap_or(8);
-    (mode.unwrap_or(Mode::Gateway), unprefixed, shortlist)
+    unprefixed
 }
 
 /// The table of word vectors, once it was read without an error: the built-in one where nothing is

@@ -5,7 +5,6 @@
 //! question gets an empty list while there are tools.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 use contextweaver::card;
@@ -15,11 +14,11 @@ use weaver_agent_kernel::Caller;
 use weaver_text::token::{Estimate, TokenCounter};
 use weaver_types::{Capability, CapabilityId, ReasonCode, Verdict};
 
+use super::client::Client;
 use super::definitions::MAX_SHORTLIST;
-use super::dispatch::shown;
 use super::entry::UnavailableServer;
 use super::error::ServeError;
-use super::gateway::Gateway;
+use super::message::shown;
 use super::render::Reply;
 use super::sanitised_description;
 
@@ -39,10 +38,10 @@ const MAX_ARGUMENTS: usize = 8;
 
 /// Answers `tool_browse`.
 pub(crate) async fn call(
-    gateway: &Arc<Gateway>,
+    client: &Client,
     arguments: &Map<String, Value>,
 ) -> Result<Reply, ServeError> {
-    gateway.upstreams.fresh(PATIENCE).await;
+    client.gateway.upstreams.fresh(PATIENCE).await;
     let whole = |key: &str, most: u64| match arguments.get(key).map(Value::as_u64) {
         None => Ok(None),
         Some(Some(n)) if (1..=most).contains(&n) => Ok(usize::try_from(n).ok()),
@@ -53,10 +52,10 @@ pub(crate) async fn call(
         (Err(reply), _) | (_, Err(reply)) => return Ok(reply),
     };
     match (arguments.get("query"), arguments.get("capability")) {
-        (None, Some(Value::String(id))) => Ok(schema(gateway, &full_id(gateway, id))),
-        (None, None) => list(gateway, "", k, page).await,
+        (None, Some(Value::String(id))) => Ok(schema(client, &full_id(client, id))),
+        (None, None) => list(client, "", k, page).await,
         (Some(Value::String(query)), None) if query.len() <= MAX_QUERY => {
-            list(gateway, query, k, page).await
+            list(client, query, k, page).await
         }
         (Some(Value::String(_)), None) => {
             Ok(Reply::usage(format!("`query` is longer than {MAX_QUERY} bytes")))
@@ -69,21 +68,21 @@ pub(crate) async fn call(
 
 /// The tools, best first for a question, in pages.
 async fn list(
-    gateway: &Gateway,
+    client: &Client,
     query: &str,
     k: Option<usize>,
     page: usize,
 ) -> Result<Reply, ServeError> {
-    let ranked = ranked(gateway, query);
+    let ranked = ranked(client, query);
     let lines: Vec<(CapabilityId, String)> = ranked
         .into_iter()
         .take(k.unwrap_or(usize::MAX))
-        .filter_map(|id| Some((id.clone(), line(gateway, &id)?)))
+        .filter_map(|id| Some((id.clone(), line(client, &id)?)))
         .collect();
     let mut pages = pages(&lines, usize::MAX);
     if pages.len() > 1 && !query.is_empty() {
         // Not all of them fit, so the best are enough.
-        pages = self::pages(&lines, gateway.config.shortlist);
+        pages = self::pages(&lines, client.profile.shortlist);
     }
     let here = pages.get(page.saturating_sub(1));
     if here.is_none() && !lines.is_empty() {
@@ -92,15 +91,16 @@ async fn list(
     let here = here.cloned().unwrap_or_default();
     let shown_lines = lines.get(here).unwrap_or_default();
     let ids: Vec<CapabilityId> = shown_lines.iter().map(|(id, _)| id.clone()).collect();
-    let run = gateway.run().await?;
-    let caller = Caller { run: &run, principal: &gateway.principal() };
-    gateway.kernel.record_shortlist(caller, query, &ids).await?;
+    let run = client.run().await?;
+    let principal = client.principal()?;
+    let caller = Caller { run: &run, principal: &principal };
+    client.gateway.kernel.record_shortlist(caller, query, &ids).await?;
     let mut text: Vec<&str> = shown_lines.iter().map(|(_, line)| line.as_str()).collect();
-    let end = last_lines(gateway, query, lines.len(), PageNumber { page, pages: pages.len() });
+    let end = last_lines(client, query, lines.len(), PageNumber { page, pages: pages.len() });
     text.push(&end);
     let mut reply = Reply::text(text.join("\n"));
     reply.meta.insert("weaver/tools".to_owned(), json!(ids));
-    let missing = gateway.upstreams.missing().into_iter().map(|missing| {
+    let missing = client.gateway.upstreams.missing().into_iter().map(|missing| {
         let UnavailableServer { server, status, problem } = missing;
         json!({ "server": server, "status": status.as_str(), "problem": problem })
     });
@@ -119,7 +119,7 @@ struct PageNumber {
 }
 
 /// What to do next, and which servers are missing.
-fn last_lines(gateway: &Gateway, query: &str, tools: usize, shown: PageNumber) -> String {
+fn last_lines(client: &Client, query: &str, tools: usize, shown: PageNumber) -> String {
     let PageNumber { page, pages } = shown;
     let mut out = String::new();
     if tools == 0 {
@@ -138,10 +138,10 @@ fn last_lines(gateway: &Gateway, query: &str, tools: usize, shown: PageNumber) -
              shows its schema.)",
         );
     }
-    for UnavailableServer { server, problem, .. } in gateway.upstreams.missing() {
+    for UnavailableServer { server, problem, .. } in client.gateway.upstreams.missing() {
         out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
     }
-    for ((server, reason), tools) in gateway.waiting_tools() {
+    for ((server, reason), tools) in client.waiting_tools() {
         let tools = if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") };
         out.push_str(&format!(
             "\n({tools} of server `{server}` wait for the operator, who sees them with `weaver contracts list`: {reason})"
@@ -151,18 +151,18 @@ fn last_lines(gateway: &Gateway, query: &str, tools: usize, shown: PageNumber) -
 }
 
 /// Every tool on offer: those that fit the question first.
-fn ranked(gateway: &Gateway, query: &str) -> Vec<CapabilityId> {
-    let snapshot = gateway.tool_snapshot();
+fn ranked(client: &Client, query: &str) -> Vec<CapabilityId> {
+    let snapshot = client.gateway.tool_snapshot();
     let Some(router) = &snapshot.router else { return Vec::new() };
     let mut ids: Vec<CapabilityId> = if query.trim().is_empty() {
         Vec::new()
     } else {
-        let hits = router.route_where(query, MAX_RANKED, |id| gateway.offered(id));
+        let hits = router.route_where(query, MAX_RANKED, |id| client.offered(id));
         router.cards(&hits, &Estimate).into_iter().map(|card| card.id).collect()
     };
     let known: BTreeSet<CapabilityId> = ids.iter().cloned().collect();
     let rest = router.catalog().iter().map(|item| &item.id);
-    let rest = rest.filter(|id| !known.contains(*id) && gateway.offered(id));
+    let rest = rest.filter(|id| !known.contains(*id) && client.offered(id));
     let mut rest: Vec<CapabilityId> = rest.cloned().collect();
     rest.sort();
     ids.extend(rest);
@@ -188,10 +188,10 @@ fn pages(lines: &[(CapabilityId, String)], most: usize) -> Vec<std::ops::Range<u
 }
 
 /// `files.read_note(path, head?) Read a note.`
-fn line(gateway: &Gateway, id: &CapabilityId) -> Option<String> {
-    let entry = gateway.registry.get(id)?;
+fn line(client: &Client, id: &CapabilityId) -> Option<String> {
+    let entry = client.gateway.registry.get(id)?;
     let spec = entry.capability().spec();
-    let firewall = gateway.kernel.firewall();
+    let firewall = client.gateway.kernel.firewall();
     let sentence = first_sentence(&spec.description);
     let sentence = firewall.redact_text(sentence).text;
     let sentence = weaver_text::escape::line(&sentence);
@@ -237,19 +237,19 @@ fn first_sentence(text: &str) -> &str {
 }
 
 /// One tool's description and input schema.
-fn schema(gateway: &Gateway, id: &str) -> Reply {
+fn schema(client: &Client, id: &str) -> Reply {
     let refused = |reason: ReasonCode, message: String| {
         Reply::error(json!({ "verdict": Verdict::Deny, "reason": reason, "message": message }))
     };
     let found = CapabilityId::parse(id)
         .ok()
-        .filter(|id| gateway.visible(id))
-        .and_then(|id| Some((gateway.registry.get(&id)?, gateway.changed(&id))));
+        .filter(|id| client.visible(id))
+        .and_then(|id| Some((client.gateway.registry.get(&id)?, client.gateway.changed(&id))));
     match found {
         Some((_, Some(said))) => refused(said.reason, said.detail),
         Some((entry, None)) => {
             let spec = entry.capability().spec();
-            let firewall = gateway.kernel.firewall();
+            let firewall = client.gateway.kernel.firewall();
             Reply::ok(json!({
                 "capability": spec.id,
                 "description": sanitised_description::text(firewall, &spec.description),
@@ -265,11 +265,11 @@ fn schema(gateway: &Gateway, id: &str) -> Reply {
 
 /// The id that a card has shown: itself, or the long one that was cut for the card. What may not be
 /// seen is not looked for.
-pub(crate) fn full_id(gateway: &Gateway, text: &str) -> String {
-    let snapshot = gateway.tool_snapshot();
+pub(crate) fn full_id(client: &Client, text: &str) -> String {
+    let snapshot = client.gateway.tool_snapshot();
     let catalog = snapshot.router.as_ref().map(Router::catalog);
     let items =
         catalog.filter(|_| card::looks_cut(text)).map(contextweaver::catalog::Catalog::iter);
-    let ids = items.into_iter().flatten().map(|item| &item.id).filter(|id| gateway.visible(id));
+    let ids = items.into_iter().flatten().map(|item| &item.id).filter(|id| client.visible(id));
     card::full_id(text, ids).map_or_else(|| text.to_owned(), ToString::to_string)
 }

@@ -1,6 +1,5 @@
 //! One call through the kernel, in both modes: what cannot become a call is recorded as refused.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -12,10 +11,10 @@ use weaver_types::{
     ResponseMode, Verdict,
 };
 
-use super::client_link::ClientLink;
+use super::client::Client;
 use super::error::ServeError;
-use super::gateway::Gateway;
 use super::heartbeat;
+use super::requests::Outbox;
 use super::server_feature::FeatureKind;
 
 /// How long a call waits for the first attempt to connect its server.
@@ -36,8 +35,8 @@ pub(crate) struct CallOptions {
     pub(crate) cancellation: CancellationToken,
     /// Where the progress of the call goes.
     pub(crate) progress: Option<ProgressSink>,
-    /// The client that makes it, for what its server asks meanwhile.
-    pub(crate) client: Option<Arc<ClientLink>>,
+    /// Where lines of the request go before its answer.
+    pub(crate) outbox: Outbox,
 }
 
 /// One call: what is to be called, with which arguments, and how.
@@ -63,38 +62,35 @@ impl CallOutcome {
 
 /// Runs a call through the kernel. A held one waits for an approval as long as the configuration
 /// says; what comes of the approval is decided by making the same call again.
-pub(crate) async fn run(
-    gateway: &Gateway,
-    call: CallRequest<'_>,
-) -> Result<CallOutcome, ServeError> {
+pub(crate) async fn run(client: &Client, call: CallRequest<'_>) -> Result<CallOutcome, ServeError> {
     let CallRequest { request, arguments, mode, options } = call;
     if let Some(argument_problem) = options.argument_problem {
         let reason = ReasonCode::InvalidArguments;
         let said = Contribution::new(Check::Justification, Verdict::Ask, reason, argument_problem)
             .discharged_by(Discharge::Arguments);
-        return reject(gateway, &request, said).await.map(CallOutcome::immediate);
+        return reject(client, &request, said).await.map(CallOutcome::immediate);
     }
     if FeatureKind::of(&request.capability_id).is_asked_by_servers() {
         let (reason, problem) = (ReasonCode::NotFound, "only its server asks this");
         let said = Contribution::new(Check::System, Verdict::Deny, reason, problem);
-        return reject(gateway, &request, said).await.map(CallOutcome::immediate);
+        return reject(client, &request, said).await.map(CallOutcome::immediate);
     }
     // What the server asks while the call runs, it asks of this client.
-    let server = gateway.upstreams.of(request.capability_id.as_str()).map(|entry| &entry.name);
-    let _calling = server
-        .zip(options.client.as_ref())
-        .map(|(server, client)| gateway.upstreams.callers.enter(server, client));
+    let upstreams = &client.gateway.upstreams;
+    let server = upstreams.of(request.capability_id.as_str()).map(|entry| &entry.name);
+    let _calling = server.map(|server| upstreams.callers.enter(server, &client.link));
     let call = Call { request: &request, arguments: Some(arguments), mode };
     let progress = options.progress;
-    let done = once(gateway, call, progress.clone()).await?;
-    let wait = gateway.config.approval_wait.unwrap_or_else(|| default_wait(progress.as_ref()));
+    let done = once(client, call, progress.clone()).await?;
+    let wait =
+        client.gateway.config.approval_wait.unwrap_or_else(|| default_wait(progress.as_ref()));
     let held = done.decision.verdict() == Verdict::Hold && !wait.is_zero();
     let Some(id) = done.request.clone().filter(|_| held) else {
         return Ok(CallOutcome::immediate(done));
     };
     let resolved = async {
         tokio::select! {
-            phase = gateway.kernel.wait_resolution(&id, wait) => phase,
+            phase = client.gateway.kernel.wait_resolution(&id, wait) => phase,
             () = options.cancellation.cancelled() => Some(Phase::Requested),
         }
     };
@@ -103,7 +99,7 @@ pub(crate) async fn run(
         Some(Phase::Requested) | None => {
             Ok(CallOutcome { invocation: done, approval_timed_out: true })
         }
-        Some(_) => once(gateway, call, progress).await.map(CallOutcome::immediate),
+        Some(_) => once(client, call, progress).await.map(CallOutcome::immediate),
     }
 }
 
@@ -116,46 +112,47 @@ fn default_wait(progress: Option<&ProgressSink>) -> Duration {
 
 /// One call, whose server is there.
 async fn once(
-    gateway: &Gateway,
+    client: &Client,
     call: Call<'_>,
     progress: Option<ProgressSink>,
 ) -> Result<Invocation, ServeError> {
-    if let Some(problem) = unavailable(gateway, &call.request.capability_id).await {
+    if let Some(problem) = unavailable(client, &call.request.capability_id).await {
         let reason = ReasonCode::UpstreamUnavailable;
         let said = Contribution::new(Check::System, Verdict::Deny, reason, problem)
             .discharged_by(Discharge::Wait { retry_after_ms: 10_000 });
-        return reject(gateway, call.request, said).await;
+        return reject(client, call.request, said).await;
     }
-    let run = gateway.run().await?;
-    let principal = gateway.principal();
+    let run = client.run().await?;
+    let principal = client.principal()?;
     let caller = Caller { run: &run, principal: &principal };
     Ok(match progress {
-        Some(progress) => gateway.kernel.execute_with_progress(caller, call, progress).await,
-        None => gateway.kernel.execute(caller, call).await,
+        Some(progress) => client.gateway.kernel.execute_with_progress(caller, call, progress).await,
+        None => client.gateway.kernel.execute(caller, call).await,
     })
 }
 
 /// Refuses a call that never became one, and records it.
 pub(crate) async fn reject(
-    gateway: &Gateway,
+    client: &Client,
     request: &CapabilityRequest,
     said: Contribution,
 ) -> Result<Invocation, ServeError> {
-    let run = gateway.run().await?;
-    let caller = Caller { run: &run, principal: &gateway.principal() };
-    Ok(gateway.kernel.reject(caller, request, said).await)
+    let run = client.run().await?;
+    let principal = client.principal()?;
+    let caller = Caller { run: &run, principal: &principal };
+    Ok(client.gateway.kernel.reject(caller, request, said).await)
 }
 
 /// Why the server of a tool is away; `None` when the principal can see the tool, or its server is
 /// there after another look. A tool that is hidden is treated like one that is not listed.
-async fn unavailable(gateway: &Gateway, id: &CapabilityId) -> Option<String> {
-    let entry = gateway.upstreams.of(id.as_str())?;
-    if !gateway.visible(id) {
+async fn unavailable(client: &Client, id: &CapabilityId) -> Option<String> {
+    let entry = client.gateway.upstreams.of(id.as_str())?;
+    if !client.visible(id) {
         entry.wait_settled(PATIENCE).await;
     }
     // It may be back by now, or be another program than the one that was listed.
     if let Err(problem) = entry.keep_current().await {
         return Some(problem);
     }
-    if gateway.visible(id) { None } else { entry.problem() }
+    if client.visible(id) { None } else { entry.problem() }
 }

@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use serde_json::{Map, Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc::WeakSender;
+use tokio::sync::oneshot;
 use weaver_drivers::mcp::{LogLevel, RpcError, ServerList};
 
+use super::client::Client;
 use super::feature_snapshot::ResourceAddress;
 use super::message;
+use super::requests::Outbox;
 
 /// Most resources that one client watches.
 const MAX_WATCHED: usize = 256;
@@ -22,7 +25,9 @@ const MAX_ASKED: usize = 16;
 #[derive(Default)]
 pub(crate) struct ClientLink {
     /// Where lines for the client go, once it is connected.
-    outbox: OnceLock<mpsc::Sender<Vec<u8>>>,
+    outbox: OnceLock<WeakSender<Vec<u8>>>,
+    /// The client itself.
+    client: OnceLock<Weak<Client>>,
     /// What it said that it can do, when it opened a session of the legacy era.
     capabilities: OnceLock<Map<String, Value>>,
     /// It has opened its session, so that it may be told what it did not ask for (legacy era).
@@ -46,12 +51,37 @@ struct LinkState {
 }
 
 /// A stream of notifications that a client of the modern era has opened.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct NoticeStream {
     /// The id of the request that opened it.
     pub(crate) id: Value,
+    /// Where its lines go.
+    pub(crate) outbox: WeakSender<Vec<u8>>,
     pub(crate) lists: BTreeSet<ServerList>,
     pub(crate) watched: BTreeMap<String, ResourceAddress>,
+}
+
+/// Where the lines of one stream go.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamOutlet {
+    /// The id of the request that opened it.
+    pub(crate) id: Value,
+    outbox: WeakSender<Vec<u8>>,
+}
+
+impl StreamOutlet {
+    /// Sends a line if there is room.
+    pub(crate) fn try_send(&self, line: Vec<u8>) {
+        if let Some(outbox) = self.outbox.upgrade() {
+            let _ = outbox.try_send(line);
+        }
+    }
+}
+
+impl NoticeStream {
+    fn outlet(&self) -> StreamOutlet {
+        StreamOutlet { id: self.id.clone(), outbox: self.outbox.clone() }
+    }
 }
 
 /// Too much is asked for.
@@ -64,9 +94,19 @@ pub(crate) struct TooMany {
 
 impl ClientLink {
     /// Lines for the client go this way from here on.
-    pub(crate) fn connect(&self, outbox: mpsc::Sender<Vec<u8>>) {
+    pub(crate) fn connect(&self, client: &Arc<Client>, outbox: &Outbox) {
+        let _ = self.client.set(Arc::downgrade(client));
+        self.send_to(outbox);
+    }
+
+    fn send_to(&self, outbox: &Outbox) {
         // A client has one way out for as long as it is there.
-        let _ = self.outbox.set(outbox);
+        let _ = self.outbox.set(outbox.downgrade());
+    }
+
+    /// The client, while it is there.
+    pub(crate) fn client(&self) -> Option<Arc<Client>> {
+        self.client.get()?.upgrade()
     }
 
     /// The client has opened its session.
@@ -91,7 +131,7 @@ impl ClientLink {
 
     /// Sends a line if there is room: a client that reads too slowly misses notices.
     pub(crate) fn try_send(&self, line: Vec<u8>) {
-        if let Some(outbox) = self.outbox.get() {
+        if let Some(outbox) = self.outbox.get().and_then(WeakSender::upgrade) {
             let _ = outbox.try_send(line);
         }
     }
@@ -151,22 +191,22 @@ impl ClientLink {
     }
 
     /// The streams that are told of a change of this list.
-    pub(crate) fn streams_for(&self, list: ServerList) -> Vec<Value> {
+    pub(crate) fn streams_for(&self, list: ServerList) -> Vec<StreamOutlet> {
         let state = self.state();
         let told = state.streams.values().filter(|stream| stream.lists.contains(&list));
-        told.map(|stream| stream.id.clone()).collect()
+        told.map(NoticeStream::outlet).collect()
     }
 
     /// Who watches a resource: whether the client does by itself, and which of its streams. A server
     /// may tell of a part of what is watched.
-    pub(crate) fn watching(&self, address: &ResourceAddress) -> (bool, Vec<Value>) {
+    pub(crate) fn watching(&self, address: &ResourceAddress) -> (bool, Vec<StreamOutlet>) {
         let covers = |watched: &ResourceAddress| {
             watched.server == address.server && address.uri.starts_with(&watched.uri)
         };
         let state = self.state();
         let own = state.watched.values().any(covers);
         let streams = state.streams.values().filter(|one| one.watched.values().any(covers));
-        (own, streams.map(|stream| stream.id.clone()).collect())
+        (own, streams.map(NoticeStream::outlet).collect())
     }
 
     /// Everything that it watches, which it no longer does.
@@ -180,7 +220,8 @@ impl ClientLink {
 
     /// Asks the client, and waits for its answer. When nobody waits any more, the client is told.
     pub(crate) async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
-        let Some(outbox) = self.outbox.get() else { return Err(RpcError::method_not_found()) };
+        let outbox = self.outbox.get().and_then(WeakSender::upgrade);
+        let outbox = outbox.ok_or_else(RpcError::method_not_found)?;
         let id = format!("weaver-{}", self.last_id.fetch_add(1, Ordering::Relaxed));
         let (tell, told) = oneshot::channel();
         {
@@ -194,6 +235,7 @@ impl ClientLink {
         let line = message::request(&question.id, method, params);
         let gone = || RpcError::new(-32603, "the client is gone");
         outbox.send(line).await.map_err(|_| gone())?;
+        drop(outbox);
         let answer = told.await;
         question.is_answered = true;
         answer.unwrap_or_else(|_| Err(gone()))
@@ -244,6 +286,7 @@ impl Drop for OpenQuestion<'_> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::mpsc;
     use weaver_types::UpstreamName;
 
     use super::*;
@@ -252,11 +295,12 @@ mod tests {
         ResourceAddress { server: UpstreamName::parse("s").unwrap(), uri: uri.to_owned() }
     }
 
-    fn linked() -> (Arc<ClientLink>, mpsc::Receiver<Vec<u8>>) {
+    /// A link with its way out, which lives as long as the sender.
+    fn linked() -> (Arc<ClientLink>, Outbox, mpsc::Receiver<Vec<u8>>) {
         let (outbox, lines) = mpsc::channel(8);
         let link = Arc::<ClientLink>::default();
-        link.connect(outbox);
-        (link, lines)
+        link.send_to(&outbox);
+        (link, outbox, lines)
     }
 
     fn read(line: &[u8]) -> Value {
@@ -265,7 +309,7 @@ mod tests {
 
     #[tokio::test]
     async fn each_question_gets_its_own_answer() {
-        let (link, mut lines) = linked();
+        let (link, _outbox, mut lines) = linked();
         let ask = |n: u64| {
             let link = Arc::clone(&link);
             tokio::spawn(async move { link.ask("roots/list", json!({ "n": n })).await })
@@ -284,7 +328,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_that_is_given_up_is_taken_back() {
-        let (link, mut lines) = linked();
+        let (link, _outbox, mut lines) = linked();
         let asking = Arc::clone(&link);
         let asked = tokio::spawn(async move { asking.ask("roots/list", json!({})).await });
         let question = read(&lines.recv().await.unwrap());
@@ -297,7 +341,7 @@ mod tests {
 
     #[test]
     fn the_lowest_level_that_is_asked_for_now_counts() {
-        let (link, _lines) = linked();
+        let (link, _outbox, _lines) = linked();
         assert_eq!(link.log_level(), None);
         link.set_log_level(LogLevel::Error);
         let held = link.hold_log_level(LogLevel::Debug);
@@ -308,17 +352,17 @@ mod tests {
 
     #[test]
     fn what_is_watched_is_bounded_and_covers_its_parts() {
-        let (link, _lines) = linked();
+        let (link, _outbox, _lines) = linked();
         for n in 0..MAX_WATCHED {
             assert_eq!(link.watch(&format!("x://{n}/"), address(&format!("x://{n}/"))), Ok(true));
         }
         assert_eq!(link.watch("x://0/", address("x://0/")), Ok(false));
         assert!(link.watch("x://more", address("x://more")).is_err());
-        assert_eq!(link.watching(&address("x://1/part")), (true, Vec::new()));
-        assert_eq!(link.watching(&address("x://1")), (false, Vec::new()));
+        assert!(link.watching(&address("x://1/part")).0);
+        assert!(!link.watching(&address("x://1")).0);
         let other =
             ResourceAddress { server: UpstreamName::parse("t").unwrap(), ..address("x://1/") };
-        assert_eq!(link.watching(&other), (false, Vec::new()));
+        assert!(!link.watching(&other).0);
         assert_eq!(link.unwatch_all().len(), MAX_WATCHED);
     }
 }

@@ -10,7 +10,7 @@ use std::io::{self, Read as _};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use weaver_types::{Random, RandomError, random_text};
+use weaver_types::{OsRandom, RandomError, random_text};
 
 /// How many wrappers may stand between client and gateway.
 const MAX_WRAPPERS: usize = 8;
@@ -25,6 +25,8 @@ pub enum ClientKey {
     Process(ClientProcess),
     /// One gateway process, under a random name: its client is not known.
     Gateway(String),
+    /// Whoever holds a token, over HTTP: the token's own id.
+    Token(String),
 }
 
 /// A process of this machine.
@@ -46,11 +48,28 @@ impl ClientKey {
     ///
     /// # Errors
     /// [`RandomError`], when the client is not known and no name can be made.
-    pub(crate) fn of_this_process(random: &dyn Random) -> Result<Self, RandomError> {
-        match ProcessTable::default().client() {
-            Some(process) => Ok(Self::Process(process)),
-            None => Ok(Self::Gateway(random_text("gw_", 16, random)?)),
-        }
+    pub fn of_this_process() -> Result<Self, RandomError> {
+        Self::starter_of(ProcessTable::default().client("self"))
+    }
+
+    /// The key of whoever started the process of this number, which still runs.
+    ///
+    /// # Errors
+    /// As [`of_this_process`](Self::of_this_process).
+    pub fn of_starter(pid: u32) -> Result<Self, RandomError> {
+        Self::starter_of(ProcessTable::default().client(&pid.to_string()))
+    }
+
+    /// A key of its own, for a client that is not known.
+    ///
+    /// # Errors
+    /// [`RandomError`], when no name can be made.
+    pub fn unknown() -> Result<Self, RandomError> {
+        Ok(Self::Gateway(random_text("gw_", 16, &OsRandom)?))
+    }
+
+    fn starter_of(process: Option<ClientProcess>) -> Result<Self, RandomError> {
+        process.map_or_else(Self::unknown, |process| Ok(Self::Process(process)))
     }
 
     /// Its part of a record's id: no blanks, at most 100 bytes as this build writes it.
@@ -60,6 +79,7 @@ impl ClientKey {
                 format!("process/{boot}/{namespace}/{pid}/{started}")
             }
             Self::Gateway(name) => format!("gateway/{name}"),
+            Self::Token(id) => format!("token/{id}"),
         }
     }
 
@@ -68,6 +88,7 @@ impl ClientKey {
         match self {
             Self::Process(process) => format!("process {}", process.pid),
             Self::Gateway(_) => "a client that is not known".to_owned(),
+            Self::Token(id) => format!("the token {id}"),
         }
     }
 }
@@ -92,10 +113,10 @@ struct Process {
 }
 
 impl ProcessTable {
-    /// The client of this process; `None` where it cannot be told.
-    fn client(&self) -> Option<ClientProcess> {
+    /// The client of a process, by its name under `/proc`; `None` where it cannot be told.
+    fn client(&self, of: &str) -> Option<ClientProcess> {
         let (boot, namespace) = (self.boot()?, self.namespace()?);
-        let mut process = self.process("self").ok()??;
+        let mut process = self.process(of).ok()??;
         for _ in 0..=MAX_WRAPPERS {
             process = self.parent_of(&process)?;
             let words = self.command(process.pid)?;

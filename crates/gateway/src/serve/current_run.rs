@@ -5,12 +5,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{LedgerError, Namespace, RecordKey};
-use weaver_types::{PrincipalId, RunId, Tenant, Timestamp};
+use weaver_types::{PrincipalId, RunContext, RunId, Tenant, Timestamp};
 
 use super::client_process::ClientKey;
 
-/// The version that is written.
+/// The version that is written for the clients that version 2 knew.
 const VERSION: u64 = 2;
+/// The version that is written for clients with a token, which version 2 did not know.
+const WITH_TOKEN: u64 = 3;
 
 /// A current run.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,20 +81,27 @@ impl CurrentRun {
                 let Version1 { run, trace_id, last_used, .. } = read;
                 Ok(Self { principal, client: None, run, trace_id, last_used })
             }
-            Some(VERSION) => {
+            Some(VERSION | WITH_TOKEN) => {
                 let read: Version2 =
                     serde_json::from_value(value).map_err(|e| damaged(e.to_string()))?;
                 let Version2 { principal, client, run, trace_id, last_used, .. } = read;
                 Ok(Self { principal, client: Some(client), run, trace_id, last_used })
             }
             // A fresh run would start with a clean label: refuse rather than forget.
-            Some(found) if found > VERSION => Err(LedgerError::Newer {
+            Some(found) if found > WITH_TOKEN => Err(LedgerError::Newer {
                 what: "the current run".to_owned(),
                 found,
-                known: VERSION,
+                known: WITH_TOKEN,
             }),
             _ => Err(damaged("it has no known version".to_owned())),
         }
+    }
+
+    /// The run of this record, with the settings of another one.
+    pub(crate) fn context(&self, any: &RunContext) -> RunContext {
+        let mut run = any.clone().named(self.run.clone());
+        run.trace_id.clone_from(&self.trace_id);
+        run
     }
 
     /// The canonical bytes of the record, in the version that is written; `client` is whose it is
@@ -103,7 +112,8 @@ impl CurrentRun {
     pub(crate) fn write(self, client: &ClientKey) -> Result<Vec<u8>, LedgerError> {
         let Self { principal, run, trace_id, last_used, .. } = self;
         let client = client.clone();
-        let record = Version2 { v: VERSION, principal, client, run, trace_id, last_used };
+        let v = if matches!(client, ClientKey::Token(_)) { WITH_TOKEN } else { VERSION };
+        let record = Version2 { v, principal, client, run, trace_id, last_used };
         canonical::of(&record, Profile::Record)
             .map_err(|error| LedgerError::Malformed(error.to_string()))
     }
@@ -136,16 +146,26 @@ mod tests {
 
     #[test]
     fn what_is_newer_or_damaged_is_refused() {
-        let newer = String::from_utf8_lossy(GOLDEN).replace("\"v\":2", "\"v\":3");
+        let newer = String::from_utf8_lossy(GOLDEN).replace("\"v\":2", "\"v\":4");
         let error = CurrentRun::read("x", newer.as_bytes()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the current run has version 3, this build knows up to 2; use a newer build"
+            "the current run has version 4, this build knows up to 3; use a newer build"
         );
         for bytes in [&b"{}"[..], b"no json", b"{\"v\":0}", b"{\"v\":2}", b"{\"v\":1,\"x\":1}"] {
             let error = CurrentRun::read("owner", bytes).unwrap_err();
             assert_eq!(error.code(), "ledger.damaged", "{error}");
         }
+    }
+
+    #[test]
+    fn a_client_with_a_token_is_kept_in_a_version_of_its_own() {
+        let client = ClientKey::Token("tok_1".to_owned());
+        let read = CurrentRun::read("owner", GOLDEN_V1).unwrap();
+        let bytes = read.write(&client).unwrap();
+        let golden = include_bytes!("../../tests/data/current_run_v3.json");
+        assert_eq!(String::from_utf8_lossy(&bytes), String::from_utf8_lossy(golden));
+        assert_eq!(CurrentRun::read("x", &bytes).unwrap().client, Some(client));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+/// The name under which a proxy's client looks further into stored results.
+pub(crate) const VIEW: &str = "tool_view";
 /// The most tools of one shortlist.
 pub(crate) const MAX_SHORTLIST: u64 = 20;
 /// The most rows of one view: those of a frame.

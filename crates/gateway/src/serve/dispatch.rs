@@ -1,14 +1,13 @@
 //! Answering by method, in both eras of the protocol.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
 use super::call::CallOptions;
-use super::client_link::ClientLink;
-use super::gateway::Gateway;
-use super::message::{Request, RpcError, code};
+use super::client::Client;
+use super::message::{Request, RpcError, code, shown};
 use super::{definitions, feature_requests, meta_tools, proxy, render, user_statements};
 use crate::config::Mode;
 
@@ -40,8 +39,6 @@ pub(crate) struct Session {
     client: OnceLock<String>,
     /// It was told that its words of the user do not count.
     untrusted_host_noted: AtomicBool,
-    /// What goes to and from the client beside its requests.
-    pub(crate) link: Arc<ClientLink>,
 }
 
 /// In which era a request speaks.
@@ -54,17 +51,16 @@ pub(crate) enum Era {
 impl Session {
     pub(crate) fn initialized(&self) {
         self.initialized.store(true, Ordering::Release);
-        self.link.open();
     }
 
     /// True for a client that is told when the list of tools changes.
-    pub(crate) fn wants_changes(&self, gateway: &Gateway) -> bool {
-        self.initialized.load(Ordering::Acquire) && gateway.config.mode == Mode::Proxy
+    pub(crate) fn wants_changes(&self, client: &Client) -> bool {
+        self.initialized.load(Ordering::Acquire) && client.profile.mode == Mode::Proxy
     }
 
     pub(crate) async fn answer(
         &self,
-        gateway: &Arc<Gateway>,
+        client: &Client,
         request: Request,
         options: CallOptions,
     ) -> Result<Value, RpcError> {
@@ -77,22 +73,21 @@ impl Session {
         let era = era(&request.params)?;
         let open = era == Era::Modern || self.opened.load(Ordering::Acquire);
         match request.method.as_str() {
-            "initialize" => Ok(self.initialize(gateway, &request.params)),
-            "server/discover" => Ok(discover(gateway)),
+            "initialize" => Ok(self.initialize(client, &request.params)),
+            "server/discover" => Ok(discover(client)),
             "ping" => Ok(json!({})),
             _ if !open => Err(RpcError::new(
                 code::INVALID_REQUEST,
                 "send `initialize` first, or name the protocol version in the request's `_meta`",
             )),
-            "tools/list" => Ok(list(gateway, era).await),
+            "tools/list" => Ok(list(client, era).await),
             "tools/call" => {
-                self.hear(gateway, &request.params).await;
-                call(gateway, era, request, options).await
+                self.hear(client, &request.params).await;
+                call(client, era, request, options).await
             }
             other => {
                 let unknown = format!("method `{}` is not offered here", shown(other));
-                let answered =
-                    feature_requests::answer(gateway, &self.link, era, &request, options).await;
+                let answered = feature_requests::answer(client, era, &request, options).await;
                 answered.unwrap_or_else(|| Err(RpcError::new(code::NOT_FOUND, unknown)))
             }
         }
@@ -100,22 +95,22 @@ impl Session {
 
     /// Takes in what the user said, where the client is one that the operator trusts to say so.
     /// Words of any other are passed over, which is said once.
-    async fn hear(&self, gateway: &Gateway, params: &Map<String, Value>) {
+    async fn hear(&self, client: &Client, params: &Map<String, Value>) {
         let Some(texts) = user_statements::of_request(params) else { return };
-        let client = self.client.get().map(String::as_str);
-        let client = client.or_else(|| user_statements::request_client(params)).unwrap_or_default();
-        if !gateway.kernel.policy().trusts_host(client) {
+        let host = self.client.get().map(String::as_str);
+        let host = host.or_else(|| user_statements::request_client(params)).unwrap_or_default();
+        if !client.gateway.kernel.policy().trusts_host(host) {
             if !self.untrusted_host_noted.swap(true, Ordering::AcqRel) {
-                user_statements::note_untrusted(gateway, client).await;
+                user_statements::note_untrusted(&client.gateway, host).await;
             }
             return;
         }
-        if let Err(error) = gateway.record_user_statements(&texts).await {
+        if let Err(error) = client.record_user_statements(&texts).await {
             tracing::error!(%error, "what the user said could not be taken in");
         }
     }
 
-    fn initialize(&self, gateway: &Gateway, params: &Map<String, Value>) -> Value {
+    fn initialize(&self, client: &Client, params: &Map<String, Value>) -> Value {
         let asked = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         let version = LEGACY.iter().find(|version| **version == asked).or(LEGACY.first());
         self.opened.store(true, Ordering::Release);
@@ -123,15 +118,15 @@ impl Session {
             // The first name stays: a session is one client's.
             let _ = self.client.set(name.to_owned());
         }
-        self.link.declare(params.get("capabilities"));
-        let mut capabilities = feature_requests::declared(gateway, Era::Legacy);
-        let tools = json!({ "listChanged": gateway.config.mode == Mode::Proxy });
+        client.link.declare(params.get("capabilities"));
+        let mut capabilities = feature_requests::declared(&client.gateway, Era::Legacy);
+        let tools = json!({ "listChanged": client.profile.mode == Mode::Proxy });
         capabilities.insert("tools".to_owned(), tools);
         json!({
             "protocolVersion": version,
             "capabilities": capabilities,
             "serverInfo": server_info(),
-            "instructions": instructions(gateway),
+            "instructions": instructions(client),
         })
     }
 }
@@ -153,9 +148,9 @@ fn era(params: &Map<String, Value>) -> Result<Era, RpcError> {
     }
 }
 
-fn discover(gateway: &Gateway) -> Value {
-    let mut capabilities = feature_requests::declared(gateway, Era::Modern);
-    let tools = match gateway.config.mode {
+fn discover(client: &Client) -> Value {
+    let mut capabilities = feature_requests::declared(&client.gateway, Era::Modern);
+    let tools = match client.profile.mode {
         Mode::Proxy => json!({ "listChanged": true }),
         Mode::Gateway => json!({}),
     };
@@ -166,7 +161,7 @@ fn discover(gateway: &Gateway) -> Value {
         "capabilities": capabilities,
         "serverInfo": server_info(),
         "_meta": { "io.modelcontextprotocol/serverInfo": server_info() },
-        "instructions": instructions(gateway),
+        "instructions": instructions(client),
         "ttlMs": 60_000,
         "cacheScope": "private",
     })
@@ -176,21 +171,21 @@ fn server_info() -> Value {
     json!({ "name": "weaver", "title": "Weaver", "version": env!("CARGO_PKG_VERSION") })
 }
 
-fn instructions(gateway: &Gateway) -> String {
-    let told = match gateway.config.mode {
+fn instructions(client: &Client) -> String {
+    let told = match client.profile.mode {
         Mode::Gateway => INSTRUCTIONS,
         Mode::Proxy => PROXY_INSTRUCTIONS,
     };
-    match &gateway.config.memory {
+    match &client.gateway.config.memory {
         Some(_) => format!("{told} {MEMORY_INSTRUCTIONS}"),
         None => told.to_owned(),
     }
 }
 
-async fn list(gateway: &Arc<Gateway>, era: Era) -> Value {
-    let tools = match gateway.config.mode {
+async fn list(client: &Client, era: Era) -> Value {
+    let tools = match client.profile.mode {
         Mode::Gateway => definitions::all(),
-        Mode::Proxy => proxy::list(gateway).await,
+        Mode::Proxy => proxy::list(client).await,
     };
     let mut result = Map::new();
     result.insert("tools".to_owned(), Value::Array(tools));
@@ -203,7 +198,7 @@ async fn list(gateway: &Arc<Gateway>, era: Era) -> Value {
 }
 
 async fn call(
-    gateway: &Arc<Gateway>,
+    client: &Client,
     era: Era,
     request: Request,
     options: CallOptions,
@@ -217,13 +212,9 @@ async fn call(
         Some(arguments) => arguments,
     };
     let options = CallOptions { argument_problem, ..options };
-    let reply = match gateway.config.mode {
-        Mode::Gateway => meta_tools::call(gateway, &name, arguments, options).await,
-        Mode::Proxy => proxy::call(gateway, &name, arguments, options).await,
+    let reply = match client.profile.mode {
+        Mode::Gateway => meta_tools::call(client, &name, arguments, options).await,
+        Mode::Proxy => proxy::call(client, &name, arguments, options).await,
     };
     reply.map(|reply| render::result(reply, era))
-}
-
-pub(crate) fn shown(text: &str) -> String {
-    weaver_text::escape::line(weaver_text::escape::truncate(text, 80)).into_owned()
 }

@@ -26,6 +26,14 @@ pub enum ServeError {
         /// The principal.
         id: PrincipalId,
     },
+    /// The configuration has no such profile.
+    #[error("there is no profile `{name}` in weaver.toml; {}", known_profiles(known))]
+    Profile {
+        /// The name, as it may be shown.
+        name: String,
+        /// The profiles that there are.
+        known: Vec<String>,
+    },
     /// The store cannot be opened or written.
     #[error(transparent)]
     Store(#[from] LedgerError),
@@ -78,6 +86,7 @@ impl ServeError {
         match self {
             Self::Documents(_) | Self::Version(_) => "serve.documents",
             Self::Principal { .. } => "serve.principal",
+            Self::Profile { .. } => "serve.profile",
             Self::Store(error) => error.code(),
             Self::Kernel(error) => error.code(),
             Self::Tool { .. } => "serve.tool",
@@ -88,5 +97,12 @@ impl ServeError {
             Self::Folder { .. } => "serve.folder",
             Self::Pipe { .. } => "serve.pipe",
         }
+    }
+}
+
+fn known_profiles(known: &[String]) -> String {
+    match known {
+        [] => "write `[profiles.NAME]` there, or leave the name out".to_owned(),
+        known => format!("the profiles are {}", known.join(", ")),
     }
 }

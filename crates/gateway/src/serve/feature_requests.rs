@@ -3,8 +3,6 @@
 //! Each request to a server is a call of a capability, so it is decided, recorded, charged and
 //! firewalled as a tool call is. What may not be seen is answered as what is not there.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
 use weaver_drivers::mcp::LogLevel;
 use weaver_types::{
@@ -13,7 +11,7 @@ use weaver_types::{
 };
 
 use super::call::{self, CallOptions, CallRequest};
-use super::client_link::ClientLink;
+use super::client::Client;
 use super::dispatch::Era;
 use super::feature_snapshot::Abilities;
 use super::gateway::Gateway;
@@ -60,8 +58,7 @@ impl FeatureRequest {
 
 /// Answers a request; `None` where the method is none of these, or not one of the era.
 pub(crate) async fn answer(
-    gateway: &Arc<Gateway>,
-    link: &Arc<ClientLink>,
+    client: &Client,
     era: Era,
     request: &Request,
     options: CallOptions,
@@ -71,26 +68,22 @@ pub(crate) async fn answer(
     let level = asked.meta(LOG_LEVEL).and_then(|level| level.parse::<LogLevel>().ok());
     let _level = match level {
         Some(level) if era == Era::Modern => {
-            want_log(gateway, level).await;
-            Some(link.hold_log_level(level))
+            want_log(&client.gateway, level).await;
+            Some(client.link.hold_log_level(level))
         }
         _ => None,
     };
     Some(match (request.method.as_str(), era) {
-        ("resources/list", _) => resources::list(gateway, asked).await,
-        ("resources/templates/list", _) => resources::templates(gateway, asked).await,
-        ("resources/read", _) => resources::read(gateway, asked).await,
-        ("prompts/list", _) => prompts::list(gateway, asked).await,
-        ("prompts/get", _) => prompts::get(gateway, asked).await,
-        ("completion/complete", _) => completion::complete(gateway, asked).await,
-        ("resources/subscribe", Era::Legacy) => {
-            subscriptions::subscribe(gateway, link, asked).await
-        }
-        ("resources/unsubscribe", Era::Legacy) => {
-            subscriptions::unsubscribe(gateway, link, asked).await
-        }
-        ("subscriptions/listen", Era::Modern) => subscriptions::listen(gateway, link, asked).await,
-        ("logging/setLevel", Era::Legacy) => set_level(gateway, link, &asked).await,
+        ("resources/list", _) => resources::list(client, asked).await,
+        ("resources/templates/list", _) => resources::templates(client, asked).await,
+        ("resources/read", _) => resources::read(client, asked).await,
+        ("prompts/list", _) => prompts::list(client, asked).await,
+        ("prompts/get", _) => prompts::get(client, asked).await,
+        ("completion/complete", _) => completion::complete(client, asked).await,
+        ("resources/subscribe", Era::Legacy) => subscriptions::subscribe(client, asked).await,
+        ("resources/unsubscribe", Era::Legacy) => subscriptions::unsubscribe(client, asked).await,
+        ("subscriptions/listen", Era::Modern) => subscriptions::listen(client, asked).await,
+        ("logging/setLevel", Era::Legacy) => set_level(client, &asked).await,
         _ => return None,
     })
 }
@@ -124,16 +117,12 @@ pub(crate) fn declared(gateway: &Gateway, era: Era) -> Map<String, Value> {
     out
 }
 
-async fn set_level(
-    gateway: &Gateway,
-    link: &ClientLink,
-    asked: &FeatureRequest,
-) -> Result<Value, RpcError> {
+async fn set_level(client: &Client, asked: &FeatureRequest) -> Result<Value, RpcError> {
     let level = asked.text("level")?.parse::<LogLevel>();
     let level =
         level.map_err(|problem| RpcError::new(code::INVALID_PARAMS, problem.to_string()))?;
-    link.set_log_level(level);
-    want_log(gateway, level).await;
+    client.link.set_log_level(level);
+    want_log(&client.gateway, level).await;
     Ok(json!({}))
 }
 
@@ -145,7 +134,7 @@ async fn want_log(gateway: &Gateway, level: LogLevel) {
 
 /// A call of a capability of a server that is no tool.
 pub(crate) async fn call(
-    gateway: &Gateway,
+    client: &Client,
     id: CapabilityId,
     arguments: Value,
     asked: FeatureRequest,
@@ -156,9 +145,9 @@ pub(crate) async fn call(
     }
     let (era, mode, options) = (asked.era, ResponseMode::Auto, asked.options);
     let called =
-        call::run(gateway, CallRequest { request, arguments: &arguments, mode, options }).await;
+        call::run(client, CallRequest { request, arguments: &arguments, mode, options }).await;
     let reply =
-        called.map_or_else(meta_tools::failed, |called| render::invocation(gateway, &called, None));
+        called.map_or_else(meta_tools::failed, |called| render::invocation(client, &called, None));
     if reply.is_error { Err(failure(reply, era)) } else { Ok(reply) }
 }
 
@@ -176,13 +165,13 @@ fn failure(reply: Reply, era: Era) -> RpcError {
 }
 
 /// Records that somebody asked for what is not there, as for a tool.
-pub(crate) async fn note_unknown(gateway: &Gateway, name: &str) {
+pub(crate) async fn note_unknown(client: &Client, name: &str) {
     let Ok(id) = CapabilityId::parse(name).or_else(|_| CapabilityId::parse("unknown")) else {
         return;
     };
     let (request, reason) = (CapabilityRequest::new(id, ""), ReasonCode::NotFound);
     let said = Contribution::new(Check::System, Verdict::Deny, reason, "nothing of that name");
-    if let Err(error) = call::reject(gateway, &request, said).await {
+    if let Err(error) = call::reject(client, &request, said).await {
         tracing::error!(%error, "a refusal could not be recorded");
     }
 }

@@ -1,19 +1,18 @@
 //! The gateway: everything a request needs, shared by all requests.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use contextweaver::route::TokenTable;
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::watch;
 use weaver_agent_kernel::{Kernel, Registry};
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Redactor;
 use weaver_policy::PolicySet;
 use weaver_trace_store::index::IndexKeeper;
 use weaver_types::{
-    CapabilityId, Clock, Contribution, EventKind, Principal, RunContext, RunId, UpstreamName,
+    CapabilityId, Clock, Contribution, EventKind, Principal, RunId, Tenant, UpstreamName,
 };
 
 use super::confined::ConfinedChildren;
@@ -21,7 +20,8 @@ use super::error::ServeError;
 use super::memory;
 use super::open::GatewayParts;
 use super::own_tools;
-use super::run_keeper::RunKeeper;
+use super::run_keeper::RunSource;
+use super::runs::Runs;
 use super::tool_snapshot::ToolSnapshot;
 use super::upstreams::Upstreams;
 use crate::config::{Config, WordTable};
@@ -38,16 +38,18 @@ pub(crate) struct Gateway {
     pub(crate) launcher: Launcher,
     /// How well the servers' processes are confined.
     pub(crate) confined: Arc<ConfinedChildren>,
+    /// The tenant of everything that is recorded.
+    pub(crate) tenant: Tenant,
     /// What was found in the store when it was opened.
     found: weaver_trace_store::Opened,
-    principal: ArcSwap<Principal>,
     pub(crate) upstreams: Upstreams,
     tools: ArcSwap<ToolSnapshot>,
     /// What helps to find tools, beside their words.
     table: Option<Arc<TokenTable>>,
     rebuild_lock: std::sync::Mutex<()>,
-    runs: RunKeeper,
-    changes: (mpsc::Sender<()>, std::sync::Mutex<Option<mpsc::Receiver<()>>>),
+    pub(crate) runs: Runs,
+    /// Counts the changes of the list of tools.
+    changes: watch::Sender<u64>,
     /// Builds the index of the log until the gateway ends.
     _index: Option<IndexKeeper>,
 }
@@ -67,13 +69,19 @@ impl Gateway {
             index,
             ..
         } = opened;
-        let runs = RunKeeper::new(&config, &principal, Arc::clone(&clock), random)?;
+        let source = RunSource {
+            settings: config.run.clone(),
+            idle: config.idle,
+            clock: Arc::clone(&clock),
+            random,
+        };
+        let tenant = principal.tenant.clone();
+        let runs = Runs::new(source, principal);
         runs.remove_stale(&kernel).await?;
         let firewall = kernel.firewall().clone();
         let redactor = Redactor::new(move |text| firewall.redact_text(text).text);
         let upstreams = Upstreams::new(&config, &redactor, &launcher, &kernel.policy());
         let table = config.word_table.as_ref().map(WordTable::load).transpose()?;
-        let (tell, told) = mpsc::channel(1);
         let gateway = Self {
             config,
             kernel,
@@ -83,13 +91,13 @@ impl Gateway {
             launcher,
             confined,
             found,
-            principal: ArcSwap::from_pointee(principal),
+            tenant,
             upstreams,
             tools: ArcSwap::default(),
             table,
             rebuild_lock: std::sync::Mutex::default(),
             runs,
-            changes: (tell, std::sync::Mutex::new(Some(told))),
+            changes: watch::Sender::new(0),
             _index: index,
         };
         own_tools::register(&gateway.config, &gateway.launcher, &gateway.registry)?;
@@ -99,38 +107,14 @@ impl Gateway {
         Ok(gateway)
     }
 
-    /// The run of this gateway's client, the same until it has been idle for long.
-    pub(crate) async fn run(&self) -> Result<RunContext, ServeError> {
-        self.runs.current(&self.kernel).await
-    }
-
-    /// Records what the user said in the current run, as reported by a trusted host.
-    pub(crate) async fn record_user_statements(&self, texts: &[String]) -> Result<(), ServeError> {
-        self.runs.record_user_statements(&self.kernel, texts).await
-    }
-
-    /// The client's session is over.
-    pub(crate) async fn leave(&self) -> Result<(), ServeError> {
-        self.runs.leave(&self.kernel).await
-    }
-
-    /// Ends the run of an operator's word, this client's or another's.
+    /// Ends the run of an operator's word, whichever client's it is.
     pub(crate) async fn end_run(&self, run: &RunId) -> Result<(), ServeError> {
         self.runs.end(&self.kernel, run).await
     }
 
-    /// The principal, as the policy in force grants it.
-    pub(crate) fn principal(&self) -> Arc<Principal> {
-        self.principal.load_full()
-    }
-
     /// Puts other documents into force, and with them what they grant the principal.
     pub(crate) async fn put_in_force(&self, set: PolicySet) -> Result<(), ServeError> {
-        let principal = set
-            .principal(&self.config.principal)
-            .ok_or_else(|| ServeError::Principal { id: self.config.principal.clone() })?;
         self.kernel.replace_policy(Arc::new(set)).await;
-        self.principal.store(Arc::new(principal));
         self.rebuild_snapshot();
         self.note_policy().await
     }
@@ -159,23 +143,22 @@ impl Gateway {
             ToolSnapshot::build(&self.registry, &policy, &self.upstreams, &self.config, table);
         let unnamed = snapshot.unnamed.clone();
         self.tools.store(Arc::new(snapshot));
-        // The channel holds one notice; a second says nothing new.
-        let _ = self.changes.0.try_send(());
+        self.changes.send_modify(|changes| *changes = changes.wrapping_add(1));
         unnamed
     }
 
-    /// The notices that the list of tools has changed; the first caller gets them.
-    pub(crate) fn changes(&self) -> Option<mpsc::Receiver<()>> {
-        self.changes.1.lock().ok()?.take()
+    /// The number of changes of the list of tools, as it grows.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
-    /// True when the principal may know of the capability.
-    pub(crate) fn visible(&self, id: &CapabilityId) -> bool {
+    /// True when a principal may know of the capability.
+    pub(crate) fn visible_to(&self, principal: &Principal, id: &CapabilityId) -> bool {
         let policy = self.kernel.policy();
         self.registry
             .get(id)
             .and_then(|entry| entry.effective(&policy).ok())
-            .is_some_and(|capability| policy.visible(&self.principal(), &capability))
+            .is_some_and(|capability| policy.visible(principal, &capability))
     }
 
     /// Why no call of the tool goes through: its server describes it otherwise than it was
@@ -183,23 +166,6 @@ impl Gateway {
     pub(crate) fn changed(&self, id: &CapabilityId) -> Option<Contribution> {
         let contract = self.kernel.contract(id)?;
         if contract.denied() { contract.contribution.map(|said| *said) } else { None }
-    }
-
-    /// How many tools of each server wait for an operator's word, by server and what is the matter.
-    /// The names are not told: they may be what speaks to a model.
-    pub(crate) fn waiting_tools(&self) -> BTreeMap<(String, &'static str), usize> {
-        let mut out = BTreeMap::new();
-        for id in self.registry.list_ids().into_iter().filter(|id| self.visible(id)) {
-            let Some(said) = self.changed(&id) else { continue };
-            let server = id.as_str().split_once('.').map_or("", |(server, _)| server).to_owned();
-            *out.entry((server, said.reason.as_str())).or_default() += 1;
-        }
-        out
-    }
-
-    /// True when the capability is shown to the principal.
-    pub(crate) fn offered(&self, id: &CapabilityId) -> bool {
-        self.visible(id) && self.changed(id).is_none()
     }
 
     async fn note_start(&self) -> Result<(), ServeError> {

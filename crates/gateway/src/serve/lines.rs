@@ -1,6 +1,6 @@
-//! Reads lines from stdin and writes lines to stdout, with bounded buffers.
+//! Reads and writes lines, with bounded buffers.
 
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
 /// The longest line that is read, in bytes.
@@ -50,15 +50,17 @@ pub(crate) async fn read(
     }
 }
 
-/// Writes the queued lines to stdout until all senders are dropped.
-pub(crate) async fn write(mut inbox: mpsc::Receiver<Vec<u8>>) {
-    let mut stdout = tokio::io::stdout();
+/// Writes the queued lines until all senders are dropped.
+pub(crate) async fn write(
+    mut inbox: mpsc::Receiver<Vec<u8>>,
+    mut writer: impl AsyncWrite + Unpin + Send,
+) {
     while let Some(line) = inbox.recv().await {
-        let mut ok = stdout.write_all(&line).await.is_ok();
+        let mut ok = writer.write_all(&line).await.is_ok();
         while let Ok(line) = inbox.try_recv() {
-            ok = ok && stdout.write_all(&line).await.is_ok();
+            ok = ok && writer.write_all(&line).await.is_ok();
         }
-        if !ok || stdout.flush().await.is_err() {
+        if !ok || writer.flush().await.is_err() {
             // The client is gone; its requests are still recorded.
             inbox.close();
         }

@@ -170,6 +170,11 @@ pub(crate) fn notification_with(method: &str, params: Value) -> Vec<u8> {
     line(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
 }
 
+/// A text of somebody else as a message repeats it: escaped and cut.
+pub(crate) fn shown(text: &str) -> String {
+    weaver_text::escape::line(weaver_text::escape::truncate(text, 80)).into_owned()
+}
+
 fn line(message: &Value) -> Vec<u8> {
     let mut line = message.to_string().into_bytes();
     line.push(b'\n');

@@ -1,6 +1,5 @@
 //! Gateway mode: three tools instead of hundreds, schemas only on demand.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -13,11 +12,10 @@ use weaver_types::{
 
 use super::browse;
 use super::call::{self, CallOptions, CallOutcome, CallRequest};
+use super::client::Client;
 use super::definitions::MAX_ROWS;
-use super::dispatch::shown;
 use super::error::ServeError;
-use super::gateway::Gateway;
-use super::message::{RpcError, code};
+use super::message::{RpcError, code, shown};
 use super::render::{self, Reply};
 
 const MAX_JUSTIFICATION: usize = 4_000;
@@ -26,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(25);
 
 /// Answers a call to one of the three tools.
 pub(crate) async fn call(
-    gateway: &Arc<Gateway>,
+    client: &Client,
     name: &str,
     arguments: Value,
     mut options: CallOptions,
@@ -62,11 +60,11 @@ pub(crate) async fn call(
     let argument_problem = stray.or(options.argument_problem.take());
     let answered = match (name, argument_problem) {
         ("tool_execute", argument_problem) => {
-            execute(gateway, arguments, CallOptions { argument_problem, ..options }).await
+            execute(client, arguments, CallOptions { argument_problem, ..options }).await
         }
         (_, Some(argument_problem)) => return Ok(Reply::usage(argument_problem)),
-        ("tool_browse", None) => browse::call(gateway, &arguments).await,
-        (_, None) => view(gateway, arguments).await,
+        ("tool_browse", None) => browse::call(client, &arguments).await,
+        (_, None) => view(client, arguments).await,
     };
     Ok(answered.unwrap_or_else(failed))
 }
@@ -91,21 +89,21 @@ fn unknown_key(key: &str, known: &[&str]) -> String {
 }
 
 async fn execute(
-    gateway: &Gateway,
+    client: &Client,
     mut arguments: Map<String, Value>,
     options: CallOptions,
 ) -> Result<Reply, ServeError> {
     if let Some(Value::String(id)) = arguments.get_mut("capability") {
-        *id = browse::full_id(gateway, id);
+        *id = browse::full_id(client, id);
     }
     let (request, mode) = match read_call(&arguments) {
         Ok(call) => call,
-        Err(problem) => return malformed(gateway, &arguments, problem).await,
+        Err(problem) => return malformed(client, &arguments, problem).await,
     };
     let inner = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
     let called =
-        call::run(gateway, CallRequest { request, arguments: &inner, mode, options }).await?;
-    Ok(render::invocation(gateway, &called, None))
+        call::run(client, CallRequest { request, arguments: &inner, mode, options }).await?;
+    Ok(render::invocation(client, &called, None))
 }
 
 /// What is asked for, or what is wrong with it.
@@ -137,7 +135,7 @@ fn read_call(arguments: &Map<String, Value>) -> Result<(CapabilityRequest, Respo
 
 /// Refuses a call that cannot be read, and records it under the name that it gave.
 async fn malformed(
-    gateway: &Gateway,
+    client: &Client,
     arguments: &Map<String, Value>,
     problem: String,
 ) -> Result<Reply, ServeError> {
@@ -148,11 +146,11 @@ async fn malformed(
     let reason = ReasonCode::InvalidArguments;
     let said = Contribution::new(Check::Justification, Verdict::Ask, reason, problem)
         .discharged_by(Discharge::Arguments);
-    let done = call::reject(gateway, &CapabilityRequest::new(id, ""), said).await?;
-    Ok(render::invocation(gateway, &CallOutcome::immediate(done), None))
+    let done = call::reject(client, &CapabilityRequest::new(id, ""), said).await?;
+    Ok(render::invocation(client, &CallOutcome::immediate(done), None))
 }
 
-async fn view(gateway: &Gateway, mut arguments: Map<String, Value>) -> Result<Reply, ServeError> {
+async fn view(client: &Client, mut arguments: Map<String, Value>) -> Result<Reply, ServeError> {
     let Some(Value::String(id)) = arguments.remove("handle") else {
         return Ok(Reply::usage("`handle` must be a handle id from an earlier answer"));
     };
@@ -168,9 +166,10 @@ async fn view(gateway: &Gateway, mut arguments: Map<String, Value>) -> Result<Re
         return Ok(Reply::usage(format!("`limit` is at most {MAX_ROWS}; page on with `offset`")));
     }
     // A handle of an earlier process is decided by its tool, which may not be listed yet.
-    gateway.upstreams.settled(PATIENCE).await;
-    let run = gateway.run().await?;
-    let caller = Caller { run: &run, principal: &gateway.principal() };
-    let done = gateway.kernel.expand(caller, &id, &query).await;
-    Ok(render::invocation(gateway, &CallOutcome::immediate(done), Some(&question)))
+    client.gateway.upstreams.settled(PATIENCE).await;
+    let run = client.run().await?;
+    let principal = client.principal()?;
+    let caller = Caller { run: &run, principal: &principal };
+    let done = client.gateway.kernel.expand(caller, &id, &query).await;
+    Ok(render::invocation(client, &CallOutcome::immediate(done), Some(&question)))
 }

@@ -4,24 +4,78 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
+use tokio::task::JoinHandle;
 use weaver_drivers::mcp::ServerList;
 use weaver_text::escape;
 
+use super::callers::ConnectedClient;
+use super::client::Client;
 use super::client_link::ClientLink;
 use super::feature_snapshot::ResourceAddress;
 use super::gateway::Gateway;
 use super::message;
+use super::requests::Outbox;
 use super::server_events::{LogMessage, Notice};
-use super::subscriptions::SUBSCRIPTION_ID;
+use super::subscriptions::{self, SUBSCRIPTION_ID};
 
 /// The longest text of a log message that is passed on, in bytes.
 const MAX_LOG: usize = 16 * 1024;
 /// The longest name of a logger, in characters.
 const MAX_LOGGER: usize = 80;
 
+/// A client that is there, and what passes notices on to it.
+pub(crate) struct LinkedClient {
+    gateway: Arc<Gateway>,
+    link: Arc<ClientLink>,
+    relaying: JoinHandle<()>,
+    _connected: ConnectedClient,
+}
+
+impl LinkedClient {
+    /// Links a client whose lines go to `outbox`.
+    pub(crate) fn of(client: &Arc<Client>, outbox: &Outbox) -> Self {
+        let (gateway, link) = (Arc::clone(&client.gateway), Arc::clone(&client.link));
+        link.connect(client, outbox);
+        let notices = gateway.upstreams.events.listen();
+        let tools = gateway.changes();
+        let passed = relay(Arc::clone(&gateway), Arc::clone(&link), notices);
+        let told = tell_tools_changed(Arc::clone(&link), tools);
+        let relaying = tokio::spawn(async move {
+            tokio::join!(passed, told);
+        });
+        let connected = gateway.upstreams.callers.connect(&link);
+        Self { gateway, link, relaying, _connected: connected }
+    }
+
+    /// The client has gone: nothing is passed on any more, and nothing watched for it.
+    pub(crate) async fn end(self) {
+        self.relaying.abort();
+        for address in self.link.unwatch_all() {
+            subscriptions::unwatch(&self.gateway, &address).await;
+        }
+    }
+}
+
+impl Drop for LinkedClient {
+    fn drop(&mut self) {
+        self.relaying.abort();
+    }
+}
+
+/// Tells the streams of a client that the list of tools has changed.
+async fn tell_tools_changed(link: Arc<ClientLink>, mut changes: watch::Receiver<u64>) {
+    while changes.changed().await.is_ok() {
+        tell_streams(&link, ServerList::Tools, "notifications/tools/list_changed");
+    }
+}
+
 /// Passes notices on to a client for as long as it is there.
-pub(crate) async fn relay(gateway: Arc<Gateway>, link: Arc<ClientLink>) {
-    let mut notices = gateway.upstreams.events.listen();
+async fn relay(
+    gateway: Arc<Gateway>,
+    link: Arc<ClientLink>,
+    mut notices: broadcast::Receiver<Notice>,
+) {
     loop {
         match notices.recv().await {
             Ok(notice) => pass_on(&gateway, &link, &notice),
@@ -48,15 +102,10 @@ fn pass_on(gateway: &Gateway, link: &Arc<ClientLink>, notice: &Notice) {
     }
 }
 
-/// Tells the streams of a client that the list of tools has changed.
-pub(crate) fn tell_tools_changed(link: &ClientLink) {
-    tell_streams(link, ServerList::Tools, "notifications/tools/list_changed");
-}
-
 fn tell_streams(link: &ClientLink, list: ServerList, method: &str) {
-    for id in link.streams_for(list) {
-        let params = json!({ "_meta": { SUBSCRIPTION_ID: id } });
-        link.try_send(message::notification_with(method, params));
+    for stream in link.streams_for(list) {
+        let params = json!({ "_meta": { SUBSCRIPTION_ID: stream.id } });
+        stream.try_send(message::notification_with(method, params));
     }
 }
 
@@ -84,9 +133,9 @@ fn updated(gateway: &Gateway, link: &ClientLink, address: &ResourceAddress) {
     if own {
         link.try_send(message::notification_with(method, json!({ "uri": uri })));
     }
-    for id in streams {
-        let params = json!({ "_meta": { SUBSCRIPTION_ID: id }, "uri": uri });
-        link.try_send(message::notification_with(method, params));
+    for stream in streams {
+        let params = json!({ "_meta": { SUBSCRIPTION_ID: stream.id }, "uri": uri });
+        stream.try_send(message::notification_with(method, params));
     }
 }
 

@@ -1,26 +1,25 @@
 //! Prompts: the list, and one filled in.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::dispatch::shown;
+use super::client::Client;
 use super::feature_requests::{self, FeatureRequest, complete, note_unknown, uncached};
 use super::feature_snapshot::LocatedPrompt;
-use super::gateway::Gateway;
 use super::listed_item;
-use super::message::{RpcError, code};
+use super::message::{RpcError, code, shown};
 use super::render::Reply;
 
 /// How long the first connection attempts may last before a list goes out without them.
 const PATIENCE: Duration = Duration::from_secs(25);
 
 /// `prompts/list`.
-pub(crate) async fn list(gateway: &Arc<Gateway>, asked: FeatureRequest) -> Result<Value, RpcError> {
+pub(crate) async fn list(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
+    let gateway = &client.gateway;
     gateway.upstreams.fresh(PATIENCE).await;
     let snapshot = gateway.upstreams.features();
-    let page = snapshot.prompts(asked.cursor()?, |id| gateway.offered(id));
+    let page = snapshot.prompts(asked.cursor()?, |id| client.offered(id));
     let page = page.map_err(|problem| RpcError::new(code::INVALID_PARAMS, problem.to_string()))?;
     let firewall = gateway.kernel.firewall();
     let items = page.items.iter();
@@ -31,31 +30,31 @@ pub(crate) async fn list(gateway: &Arc<Gateway>, asked: FeatureRequest) -> Resul
 }
 
 /// `prompts/get`.
-pub(crate) async fn get(gateway: &Arc<Gateway>, asked: FeatureRequest) -> Result<Value, RpcError> {
+pub(crate) async fn get(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
     let (name, era) = (asked.text("name")?, asked.era);
     let arguments = match asked.params.get("arguments") {
         None => json!({}),
         Some(arguments) => arguments.clone(),
     };
-    let Some(prompt) = find(gateway, &name).await else {
-        note_unknown(gateway, &name).await;
+    let Some(prompt) = find(client, &name).await else {
+        note_unknown(client, &name).await;
         let problem = format!("no prompt `{}` here; list the prompts again", shown(&name));
         return Err(RpcError::new(code::INVALID_PARAMS, problem));
     };
-    let reply = feature_requests::call(gateway, prompt.id, arguments, asked).await?;
+    let reply = feature_requests::call(client, prompt.id, arguments, asked).await?;
     Ok(complete(messages(reply), era))
 }
 
 /// The prompt of an exported name, as far as the principal may know.
-pub(crate) async fn find(gateway: &Arc<Gateway>, name: &str) -> Option<LocatedPrompt> {
+pub(crate) async fn find(client: &Client, name: &str) -> Option<LocatedPrompt> {
     let look = || {
-        let snapshot = gateway.upstreams.features();
-        snapshot.prompts.get(name).filter(|prompt| gateway.visible(&prompt.id)).cloned()
+        let snapshot = client.gateway.upstreams.features();
+        snapshot.prompts.get(name).filter(|prompt| client.visible(&prompt.id)).cloned()
     };
     if let Some(prompt) = look() {
         return Some(prompt);
     }
-    gateway.upstreams.fresh(PATIENCE).await;
+    client.gateway.upstreams.fresh(PATIENCE).await;
     look()
 }
 

@@ -1,6 +1,5 @@
 //! Proxy mode: every visible tool under a name of its own, called directly.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -10,14 +9,11 @@ use weaver_types::{
 };
 
 use super::call::{self, CallOptions, CallRequest};
-use super::dispatch::shown;
-use super::gateway::Gateway;
-use super::message::{RpcError, code};
+use super::client::Client;
+use super::message::{RpcError, code, shown};
 use super::render::{self, Reply};
 use super::{definitions, justification, meta_tools, output_schema, sanitised_description};
 
-/// The name under which a proxy's client looks further into stored results.
-pub(crate) const VIEW: &str = "tool_view";
 /// The note on a tool whose output schema cannot admit masks.
 const NO_SCHEMA: &str = " (Its output schema is not shown: a masked result may not fit it.)";
 /// How long the first connection attempts may last before a listing goes out without their tools:
@@ -26,16 +22,16 @@ const PATIENCE: Duration = Duration::from_secs(25);
 
 /// All tools on offer, sorted by name: with their titles, their hints, and an output schema that a
 /// masked result fits, all without hidden characters.
-pub(crate) async fn list(gateway: &Arc<Gateway>) -> Vec<Value> {
-    gateway.upstreams.fresh(PATIENCE).await;
-    let snapshot = gateway.tool_snapshot();
-    let own = (VIEW.to_owned(), definitions::view_definition());
+pub(crate) async fn list(client: &Client) -> Vec<Value> {
+    client.gateway.upstreams.fresh(PATIENCE).await;
+    let snapshot = client.gateway.tool_snapshot();
+    let own = (definitions::VIEW.to_owned(), definitions::view_definition());
     let mut tools: Vec<(String, Value)> = snapshot
         .names
         .iter()
-        .filter(|(_, id)| gateway.offered(id))
+        .filter(|(_, id)| client.offered(id))
         .filter_map(|(name, id)| {
-            Some((name.clone(), tool(gateway, name, id, snapshot.tools.get(id)?)))
+            Some((name.clone(), tool(client, name, id, snapshot.tools.get(id)?)))
         })
         .chain([own])
         .collect();
@@ -43,10 +39,10 @@ pub(crate) async fn list(gateway: &Arc<Gateway>) -> Vec<Value> {
     tools.into_iter().map(|(_, tool)| tool).collect()
 }
 
-fn tool(gateway: &Gateway, name: &str, id: &CapabilityId, listed: &Value) -> Value {
+fn tool(client: &Client, name: &str, id: &CapabilityId, listed: &Value) -> Value {
     let description = listed.get("description").and_then(Value::as_str).unwrap_or_default();
     let schema = listed.get("inputSchema").filter(|schema| schema.is_object());
-    let firewall = gateway.kernel.firewall();
+    let firewall = client.gateway.kernel.firewall();
     let mut input = schema.map_or_else(
         || json!({ "type": "object" }),
         |schema| sanitised_description::schema(firewall, schema),
@@ -89,16 +85,16 @@ fn tool(gateway: &Gateway, name: &str, id: &CapabilityId, listed: &Value) -> Val
 
 /// Calls a tool by its exported name.
 pub(crate) async fn call(
-    gateway: &Arc<Gateway>,
+    client: &Client,
     name: &str,
     mut arguments: Value,
     mut options: CallOptions,
 ) -> Result<Reply, RpcError> {
-    if name == VIEW {
-        return meta_tools::call(gateway, name, arguments, options).await;
+    if name == definitions::VIEW {
+        return meta_tools::call(client, name, arguments, options).await;
     }
-    let Some(id) = find(gateway, name).await else { return unknown(gateway, name).await };
-    let (added, mode) = (is_justification_added(gateway, &id), ResponseMode::Auto);
+    let Some(id) = find(client, name).await else { return unknown(client, name).await };
+    let (added, mode) = (is_justification_added(client, &id), ResponseMode::Auto);
     let mut request = CapabilityRequest::new(id, "");
     if let Some(arguments) = arguments.as_object_mut().filter(|_| added) {
         match justification::take(arguments) {
@@ -108,9 +104,9 @@ pub(crate) async fn call(
         }
     }
     let called =
-        call::run(gateway, CallRequest { request, arguments: &arguments, mode, options }).await;
+        call::run(client, CallRequest { request, arguments: &arguments, mode, options }).await;
     let mut reply =
-        called.map_or_else(meta_tools::failed, |called| render::invocation(gateway, &called, None));
+        called.map_or_else(meta_tools::failed, |called| render::invocation(client, &called, None));
     if added {
         justification::name_in(&mut reply);
     }
@@ -119,46 +115,46 @@ pub(crate) async fn call(
 
 /// True when the tool is listed with the argument for a justification. A tool whose server is away
 /// counts as one: nothing is called there.
-fn is_justification_added(gateway: &Gateway, id: &CapabilityId) -> bool {
-    let snapshot = gateway.tool_snapshot();
+fn is_justification_added(client: &Client, id: &CapabilityId) -> bool {
+    let snapshot = client.gateway.tool_snapshot();
     let schema = snapshot.tools.get(id).and_then(|tool| tool.get("inputSchema"));
     // As in the list: what is no object there is shown as the schema of one.
     schema.filter(|schema| schema.is_object()).is_none_or(justification::is_added)
 }
 
 /// The tool of a name: one that the principal may know of, or one whose server is away.
-async fn find(gateway: &Arc<Gateway>, name: &str) -> Option<CapabilityId> {
+async fn find(client: &Client, name: &str) -> Option<CapabilityId> {
     let known =
-        || gateway.tool_snapshot().names.get(name).filter(|id| gateway.visible(id)).cloned();
+        || client.gateway.tool_snapshot().names.get(name).filter(|id| client.visible(id)).cloned();
     if let Some(id) = known() {
         return Some(id);
     }
-    gateway.upstreams.fresh(PATIENCE).await;
-    known().or_else(|| guess(gateway, name))
+    client.gateway.upstreams.fresh(PATIENCE).await;
+    known().or_else(|| guess(client, name))
 }
 
 /// The tool that a plain name means, where its server is away and has listed nothing.
-fn guess(gateway: &Gateway, name: &str) -> Option<CapabilityId> {
-    let id = match gateway.upstreams.only() {
-        Some(only) if gateway.config.unprefixed => format!("{}.{name}", only.name),
+fn guess(client: &Client, name: &str) -> Option<CapabilityId> {
+    let id = match client.gateway.upstreams.only() {
+        Some(only) if client.gateway.config.unprefixed => format!("{}.{name}", only.name),
         _ => name.split_once("__").map(|(upstream, tool)| format!("{upstream}.{tool}"))?,
     };
     let id = CapabilityId::parse(id).ok()?;
-    gateway.upstreams.of(id.as_str())?.missing()?;
+    client.gateway.upstreams.of(id.as_str())?.missing()?;
     Some(id)
 }
 
 /// Unknown and hidden tools are recorded and answered alike.
-async fn unknown(gateway: &Gateway, name: &str) -> Result<Reply, RpcError> {
+async fn unknown(client: &Client, name: &str) -> Result<Reply, RpcError> {
     if let Ok(id) = CapabilityId::parse(name).or_else(|_| CapabilityId::parse("unknown")) {
         let (request, reason) = (CapabilityRequest::new(id, ""), ReasonCode::NotFound);
         let said = Contribution::new(Check::System, Verdict::Deny, reason, "no tool of that name");
-        if let Err(error) = call::reject(gateway, &request, said).await {
+        if let Err(error) = call::reject(client, &request, said).await {
             return Ok(meta_tools::failed(error));
         }
     }
     let mut problem = format!("no tool `{}` here; list the tools again", shown(name));
-    let missing = gateway.upstreams.missing();
+    let missing = client.gateway.upstreams.missing();
     let away: Vec<&str> = missing.iter().map(|missing| missing.server.as_str()).collect();
     if !away.is_empty() {
         problem.push_str(&format!(" (away: {})", away.join(", ")));

@@ -72,15 +72,13 @@ async fn reload(gateway: &Gateway) -> Result<(), ServeError> {
                 gateway.config.principal
             )],
         },
-        Ok(set) => {
-            match set.high_water(&gateway.principal().tenant, gateway.kernel.ledger().as_ref()) {
-                Err(error) => ReloadRefusal::of(error.code(), error.findings()),
-                Ok(accepted) => {
-                    gateway.kernel.ledger().commit(accepted).await?;
-                    return gateway.put_in_force(set).await;
-                }
+        Ok(set) => match set.high_water(&gateway.tenant, gateway.kernel.ledger().as_ref()) {
+            Err(error) => ReloadRefusal::of(error.code(), error.findings()),
+            Ok(accepted) => {
+                gateway.kernel.ledger().commit(accepted).await?;
+                return gateway.put_in_force(set).await;
             }
-        }
+        },
     };
     tracing::warn!(code = problem.code, findings = ?problem.findings, "changed documents were refused; the old ones stay in force");
     let about = fields([("code", json!(problem.code)), ("findings", json!(problem.findings))]);

@@ -8,8 +8,8 @@ use weaver_types::{
 };
 
 use super::call::CallOutcome;
+use super::client::Client;
 use super::dispatch::Era;
-use super::gateway::Gateway;
 
 /// The answer to a tool call, before it is written for one protocol era.
 pub(crate) struct Reply {
@@ -71,7 +71,7 @@ pub(crate) fn result(reply: Reply, era: Era) -> Value {
 
 /// The answer to a call. Every refusal and every failure has `verdict`, `reason` and `message`.
 /// `view` is the question that a look at a stored result asked.
-pub(crate) fn invocation(gateway: &Gateway, called: &CallOutcome, view: Option<&Value>) -> Reply {
+pub(crate) fn invocation(client: &Client, called: &CallOutcome, view: Option<&Value>) -> Reply {
     let done = &called.invocation;
     let decision = &done.decision;
     if !decision.allowed() {
@@ -90,11 +90,13 @@ pub(crate) fn invocation(gateway: &Gateway, called: &CallOutcome, view: Option<&
         fields.insert("frame".to_owned(), json!(frame));
     }
     if !result.success {
-        let explained = gateway.kernel.explain(&gateway.principal(), &done.call);
+        let principal = client.principal().ok();
+        let explained =
+            principal.and_then(|principal| client.gateway.kernel.explain(&principal, &done.call));
         let reason = explained.and_then(|explained| explained.failure);
         let reason = reason.unwrap_or(ReasonCode::ExecutionFailed);
         let mut message = format!("{}. {}", result.error_message, after_failure(reason));
-        if let Some(hint) = timed_out(gateway, result) {
+        if let Some(hint) = timed_out(client, result) {
             message.push_str(&format!(" {hint}"));
         }
         fields.insert("reason".to_owned(), json!(reason));
@@ -154,15 +156,15 @@ fn merge(into: &mut Value, from: &Value) {
 }
 
 /// Which line bounds the time of a call that took too long.
-fn timed_out<T>(gateway: &Gateway, result: &ToolResult<T>) -> Option<String> {
+fn timed_out<T>(client: &Client, result: &ToolResult<T>) -> Option<String> {
     if result.error_code != Some(ToolErrorCode::Timeout) {
         return None;
     }
     let id = result.tool_id.as_str();
-    let entry = gateway.upstreams.of(id)?;
-    let spec = gateway.registry.get(&result.tool_id)?;
+    let entry = client.gateway.upstreams.of(id)?;
+    let spec = client.gateway.registry.get(&result.tool_id)?;
     let proposed = spec.capability().spec().timeout_ms;
-    let effective = spec.effective(&gateway.kernel.policy()).ok();
+    let effective = spec.effective(&client.gateway.kernel.policy()).ok();
     let own = effective.map(|effective| effective.spec().timeout_ms);
     Some(match own.filter(|own| *own < proposed) {
         Some(own) => format!("`timeout_ms = {own}` in the contract of `{id}` sets this time."),

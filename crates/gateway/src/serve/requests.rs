@@ -11,8 +11,8 @@ use weaver_types::ProgressSink;
 
 use super::call::CallOptions;
 use super::call_progress;
+use super::client::Client;
 use super::dispatch::Session;
-use super::gateway::Gateway;
 use super::lines::MAX_LINE;
 use super::message::{self, Incoming, Request, RpcError, code};
 use super::server_requests;
@@ -22,14 +22,16 @@ const MAX_IN_FLIGHT: u32 = 256;
 /// How many kibibytes of lines are worked on at once.
 const MAX_KIB: u32 = 64 * 1024;
 
+/// Where the lines go that answer a request.
+pub(crate) type Outbox = mpsc::Sender<Vec<u8>>;
+
 /// The methods that call a server: a client that cancels one has it given up there.
 const CALLS: [&str; 4] = ["tools/call", "resources/read", "prompts/get", "completion/complete"];
 
 /// The requests of one client.
 pub(crate) struct Requests {
-    gateway: Arc<Gateway>,
+    client: Arc<Client>,
     session: Arc<Session>,
-    outbox: mpsc::Sender<Vec<u8>>,
     open: Arc<Open>,
     places: Arc<Semaphore>,
     room: Arc<Semaphore>,
@@ -110,33 +112,31 @@ impl Open {
 }
 
 impl Requests {
-    pub(crate) fn new(
-        gateway: Arc<Gateway>,
-        session: Arc<Session>,
-        outbox: mpsc::Sender<Vec<u8>>,
-    ) -> Self {
+    pub(crate) fn new(client: Arc<Client>, session: Arc<Session>) -> Self {
         let semaphore = |permits: u32| Arc::new(Semaphore::new(permits as usize));
         let (places, room) = (semaphore(MAX_IN_FLIGHT), semaphore(MAX_KIB));
-        Self { gateway, session, outbox, open: Arc::default(), places, room }
+        Self { client, session, open: Arc::default(), places, room }
     }
 
-    /// Takes a line.
-    pub(crate) async fn take(&self, line: &[u8]) {
+    /// Takes a line, whose answers go to `outbox`.
+    pub(crate) async fn take(&self, line: &[u8], outbox: &Outbox) {
         match message::read(line) {
-            Incoming::Response { id, answer } => self.session.link.answered(&id, answer),
-            Incoming::Malformed { id, error } => self.send(message::answer(&id, Err(error))).await,
+            Incoming::Response { id, answer } => self.client.link.answered(&id, answer),
+            Incoming::Malformed { id, error } => {
+                let _ = outbox.send(message::answer(&id, Err(error))).await;
+            }
             Incoming::Notification { method, params } => {
                 self.notice(&method, params.get("requestId"));
             }
-            Incoming::Request(request) => self.begin(request, line.len()).await,
+            Incoming::Request(request) => self.begin(request, line.len(), outbox).await,
         }
     }
 
     /// Takes a line that was too long to be read.
-    pub(crate) async fn too_long(&self) {
+    pub(crate) async fn too_long(&self, outbox: &Outbox) {
         let problem = format!("a line is longer than {MAX_LINE} bytes; it was not read");
         let error = RpcError::new(code::INVALID_REQUEST, problem);
-        self.send(message::answer(&Value::Null, Err(error))).await;
+        let _ = outbox.send(message::answer(&Value::Null, Err(error))).await;
     }
 
     /// Ends every wait for a person: the client has nothing more to say.
@@ -149,34 +149,49 @@ impl Requests {
         let _ = self.places.acquire_many(MAX_IN_FLIGHT).await;
     }
 
+    /// The state of the protocol.
+    pub(crate) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// How many requests are under way.
+    pub(crate) fn under_way(&self) -> usize {
+        (MAX_IN_FLIGHT as usize).saturating_sub(self.places.available_permits())
+    }
+
     /// A cancelled call is given up, which its server is told and the log keeps; its answer is not
     /// sent.
     fn notice(&self, method: &str, id: Option<&Value>) {
         match (method, id) {
             ("notifications/cancelled", Some(id)) => self.open.cancel(&id.to_string()),
-            ("notifications/initialized", _) => self.session.initialized(),
+            ("notifications/initialized", _) => {
+                self.session.initialized();
+                self.client.link.open();
+            }
             ("notifications/roots/list_changed", _) => {
-                server_requests::tell_roots_changed(&self.gateway);
+                server_requests::tell_roots_changed(&self.client.gateway);
             }
             _ => {}
         }
     }
 
-    async fn begin(&self, request: Request, bytes: usize) {
+    async fn begin(&self, request: Request, bytes: usize, outbox: &Outbox) {
         let refuse = |problem: &str| {
             message::answer(&request.id, Err(RpcError::new(code::INVALID_REQUEST, problem)))
         };
         let Some(permits) = self.room_for(bytes) else {
-            return self.send(refuse("too many requests at once; wait for answers")).await;
+            let _ = outbox.send(refuse("too many requests at once; wait for answers")).await;
+            return;
         };
         let name = request.id.to_string();
         let Some((number, tokens)) = self.open.begin(&name) else {
-            return self.send(refuse("a request with this id is being worked on")).await;
+            let _ = outbox.send(refuse("a request with this id is being worked on")).await;
+            return;
         };
         let work = Work {
-            gateway: Arc::clone(&self.gateway),
+            client: Arc::clone(&self.client),
             session: Arc::clone(&self.session),
-            outbox: self.outbox.clone(),
+            outbox: outbox.clone(),
             open: Arc::clone(&self.open),
             name,
             number,
@@ -197,17 +212,13 @@ impl Requests {
         let room = Arc::clone(&self.room).try_acquire_many_owned(kib).ok()?;
         Some([place, room])
     }
-
-    async fn send(&self, line: Vec<u8>) {
-        let _ = self.outbox.send(line).await;
-    }
 }
 
 /// One request under way.
 struct Work {
-    gateway: Arc<Gateway>,
+    client: Arc<Client>,
     session: Arc<Session>,
-    outbox: mpsc::Sender<Vec<u8>>,
+    outbox: Outbox,
     open: Arc<Open>,
     name: String,
     number: u64,
@@ -218,18 +229,18 @@ struct Work {
 impl Work {
     async fn run(self, request: Request) {
         let id = request.id.clone();
-        let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(&self.session));
+        let (client, session) = (Arc::clone(&self.client), Arc::clone(&self.session));
         let progress = call_progress::token(&request.params).map(|token| self.tell(token));
         let options = CallOptions {
             argument_problem: None,
             cancellation: self.tokens.cancellation.clone(),
             progress,
-            client: Some(Arc::clone(&session.link)),
+            outbox: self.outbox.clone(),
         };
         let is_call = CALLS.contains(&request.method.as_str());
         // In a task of its own, so that a fault in it is answered too.
         let mut answering =
-            tokio::spawn(async move { session.answer(&gateway, request, options).await });
+            tokio::spawn(async move { session.answer(&client, request, options).await });
         let ended = tokio::select! {
             ended = &mut answering => ended,
             () = self.tokens.abandoned.cancelled(), if is_call => {

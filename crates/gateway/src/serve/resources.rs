@@ -1,19 +1,19 @@
 //! Resources: lists, templates and reading.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use weaver_drivers::mcp::ServerList;
 use weaver_types::UpstreamName;
 
-use super::dispatch::{Era, shown};
+use super::client::Client;
+use super::dispatch::Era;
 use super::feature_requests::{self, FeatureRequest, note_unknown, uncached};
 use super::feature_snapshot::{FeaturePage, Located, ResourceAddress, UnknownCursor};
 use super::gateway::Gateway;
 use super::listed_item;
-use super::message::{RpcError, code};
+use super::message::{RpcError, code, shown};
 use super::render::Reply;
 use super::server_feature::FeatureKind;
 
@@ -21,20 +21,19 @@ use super::server_feature::FeatureKind;
 const PATIENCE: Duration = Duration::from_secs(25);
 
 /// `resources/list`.
-pub(crate) async fn list(gateway: &Arc<Gateway>, asked: FeatureRequest) -> Result<Value, RpcError> {
+pub(crate) async fn list(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
+    let gateway = &client.gateway;
     gateway.upstreams.fresh_resources(gateway, PATIENCE).await;
-    let (snapshot, sees) = (gateway.upstreams.features(), Sight::of(gateway));
+    let (snapshot, sees) = (gateway.upstreams.features(), Sight::of(client));
     let page = snapshot.resources(asked.cursor()?, |server| sees.may_see(server));
     Ok(uncached(listing(gateway, ServerList::Resources, page)?, asked.era))
 }
 
 /// `resources/templates/list`.
-pub(crate) async fn templates(
-    gateway: &Arc<Gateway>,
-    asked: FeatureRequest,
-) -> Result<Value, RpcError> {
+pub(crate) async fn templates(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
+    let gateway = &client.gateway;
     gateway.upstreams.fresh(PATIENCE).await;
-    let (snapshot, sees) = (gateway.upstreams.features(), Sight::of(gateway));
+    let (snapshot, sees) = (gateway.upstreams.features(), Sight::of(client));
     let page = snapshot.templates(asked.cursor()?, |server| sees.may_see(server));
     Ok(uncached(listing(gateway, ServerList::ResourceTemplates, page)?, asked.era))
 }
@@ -56,15 +55,15 @@ fn listing(
 }
 
 /// `resources/read`.
-pub(crate) async fn read(gateway: &Arc<Gateway>, asked: FeatureRequest) -> Result<Value, RpcError> {
+pub(crate) async fn read(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
     let (uri, era) = (asked.text("uri")?, asked.era);
-    let Some(address) = find(gateway, &uri).await else {
-        return Err(not_found(gateway, &uri, era).await);
+    let Some(address) = find(client, &uri).await else {
+        return Err(not_found(client, &uri, era).await);
     };
     let id = FeatureKind::ResourceReading.id(address.server.as_str());
-    let Some(id) = id else { return Err(not_found(gateway, &uri, era).await) };
-    let reply = feature_requests::call(gateway, id, json!({ "uri": address.uri }), asked).await?;
-    let snapshot = gateway.upstreams.features();
+    let Some(id) = id else { return Err(not_found(client, &uri, era).await) };
+    let reply = feature_requests::call(client, id, json!({ "uri": address.uri }), asked).await?;
+    let snapshot = client.gateway.upstreams.features();
     let exported = |own: &str| {
         let part = ResourceAddress { server: address.server.clone(), uri: own.to_owned() };
         // What was asked for is answered under the name that it was asked by.
@@ -75,27 +74,27 @@ pub(crate) async fn read(gateway: &Arc<Gateway>, asked: FeatureRequest) -> Resul
 
 /// Where the resource of a URI is, as far as the principal may know. One that is not known yet may
 /// be at a server that is just starting.
-pub(crate) async fn find(gateway: &Arc<Gateway>, uri: &str) -> Option<ResourceAddress> {
+pub(crate) async fn find(client: &Client, uri: &str) -> Option<ResourceAddress> {
     let look = || {
-        let sees = Sight::of(gateway);
-        gateway.upstreams.features().resolve(uri, |server| sees.may_see(server))
+        let sees = Sight::of(client);
+        client.gateway.upstreams.features().resolve(uri, |server| sees.may_see(server))
     };
     if let Some(address) = look() {
         return Some(address);
     }
-    gateway.upstreams.fresh_resources(gateway, PATIENCE).await;
+    client.gateway.upstreams.fresh_resources(&client.gateway, PATIENCE).await;
     look()
 }
 
 /// Unknown and hidden resources are recorded and answered alike.
-pub(crate) async fn not_found(gateway: &Gateway, uri: &str, era: Era) -> RpcError {
-    note_unknown(gateway, uri).await;
+pub(crate) async fn not_found(client: &Client, uri: &str, era: Era) -> RpcError {
+    note_unknown(client, uri).await;
     let code = match era {
         Era::Legacy => code::RESOURCE_NOT_FOUND,
         Era::Modern => code::INVALID_PARAMS,
     };
     let mut problem = format!("no resource `{}` here; list the resources again", shown(uri));
-    let missing = gateway.upstreams.missing();
+    let missing = client.gateway.upstreams.missing();
     let away: Vec<&str> = missing.iter().map(|missing| missing.server.as_str()).collect();
     if !away.is_empty() {
         problem.push_str(&format!(" (away: {})", away.join(", ")));
@@ -107,12 +106,12 @@ pub(crate) async fn not_found(gateway: &Gateway, uri: &str, era: Era) -> RpcErro
 pub(crate) struct Sight(BTreeMap<UpstreamName, bool>);
 
 impl Sight {
-    pub(crate) fn of(gateway: &Gateway) -> Self {
+    pub(crate) fn of(client: &Client) -> Self {
         let offered = |server: &UpstreamName| {
             let id = FeatureKind::ResourceReading.id(server.as_str());
-            id.is_some_and(|id| gateway.offered(&id))
+            id.is_some_and(|id| client.offered(&id))
         };
-        let names = gateway.upstreams.entries().map(|entry| entry.name.clone());
+        let names = client.gateway.upstreams.entries().map(|entry| entry.name.clone());
         Self(names.map(|name| (name.clone(), offered(&name))).collect())
     }
 

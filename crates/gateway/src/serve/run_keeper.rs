@@ -1,41 +1,24 @@
-//! Which run a client works in: one for each client process of a principal, ended by idle time or
-//! by an operator, never by reconnecting.
+//! Which run one client works in: the same for all its sessions, ended by idle time or by an operator,
+//! never by reconnecting.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 use weaver_agent_kernel::{Caller, Kernel, RunEnd};
-use weaver_types::ledger::{Batch, Durability, MAX_PAGE, Namespace, Put, Record, RecordKey};
-use weaver_types::{Clock, Principal, Random, RunContext, RunId, RunSettings, Tenant, Timestamp};
+use weaver_types::ledger::{Batch, Durability, Put, Record, RecordKey};
+use weaver_types::{Clock, Principal, Random, RunContext, RunId, RunSettings, Timestamp};
 
-use super::client_process::{ClientKey, ProcessTable};
+use super::client_process::ClientKey;
 use super::current_run::CurrentRun;
 use super::error::ServeError;
-use crate::config::Config;
 
-/// How many pages of records one look goes through.
-const MAX_PAGES: usize = 16;
-
-/// Holds the current run of this gateway's client.
+/// Holds the current run of one client of a principal.
 pub(crate) struct RunKeeper {
-    tenant: Tenant,
+    source: RunSource,
     principal: Principal,
     client: ClientKey,
-    settings: RunSettings,
-    idle: Duration,
-    clock: Arc<dyn Clock>,
-    random: Arc<dyn Random>,
     current: Mutex<Option<ActiveRun>>,
-}
-
-/// What happens to the record of a current run.
-enum Fate {
-    Stays,
-    /// Remove it, and end its run.
-    Ended(RunEnd),
-    /// Remove it; the log already has the end of its run.
-    Removed,
 }
 
 struct ActiveRun {
@@ -46,77 +29,64 @@ struct ActiveRun {
     inherited: bool,
 }
 
+/// What all runs of a gateway have in common.
+#[derive(Clone)]
+pub(crate) struct RunSource {
+    pub(crate) settings: RunSettings,
+    /// After how long without a call a run ends.
+    pub(crate) idle: Duration,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+}
+
+impl RunSource {
+    /// A fresh run.
+    pub(crate) fn begin(&self, principal: &Principal) -> Result<RunContext, ServeError> {
+        let run =
+            RunContext::create(self.settings.clone(), self.clock.as_ref(), self.random.as_ref())?;
+        Ok(match &principal.agent {
+            Some(agent) => run.for_agent(agent.clone()),
+            None => run,
+        })
+    }
+
+    /// True for a run that nobody used for too long. What is stored may be older than the last use
+    /// by as much as writing is put off.
+    pub(crate) fn is_over(&self, last_used: Timestamp, now: Timestamp) -> bool {
+        now.since(last_used) > self.idle + self.idle / 16
+    }
+}
+
 impl RunKeeper {
-    /// The keeper of whoever started this process.
-    pub(crate) fn new(
-        config: &Config,
-        principal: &Principal,
-        clock: Arc<dyn Clock>,
-        random: Arc<dyn Random>,
-    ) -> Result<Self, ServeError> {
-        let client = ClientKey::of_this_process(random.as_ref())
-            .map_err(|error| ServeError::Run(error.into()))?;
-        Ok(Self {
-            tenant: principal.tenant.clone(),
-            principal: principal.clone(),
-            client,
-            settings: config.run.clone(),
-            idle: config.idle,
-            clock,
-            random,
-            current: Mutex::new(None),
-        })
+    /// The keeper of a client.
+    pub(crate) fn new(source: RunSource, principal: Principal, client: ClientKey) -> Self {
+        Self { source, principal, client, current: Mutex::new(None) }
     }
 
-    /// Ends the runs of clients that will not come back. No other gateway works on this
-    /// ledger: one process writes it.
-    pub(crate) async fn remove_stale(&self, kernel: &Kernel) -> Result<(), ServeError> {
-        let (processes, now) = (ProcessTable::default(), self.clock.now());
-        self.remove(kernel, |stored| {
-            let gone = match &stored.client {
-                Some(ClientKey::Process(process)) => processes.is_gone(process),
-                Some(ClientKey::Gateway(_)) => stored.client.as_ref() != Some(&self.client),
-                None => false,
-            };
-            match (gone, self.is_over(stored.last_used, now)) {
-                (true, _) => Fate::Ended(RunEnd::ClientGone),
-                (false, true) => Fate::Ended(RunEnd::Idle),
-                (false, false) => Fate::Stays,
-            }
-        })
-        .await
+    /// Whose runs these are.
+    pub(crate) fn client(&self) -> &ClientKey {
+        &self.client
     }
 
-    /// The client's session is over. Its run is too where no process can come back to it; a client
-    /// that still runs keeps it, and the next start of a gateway ends it once that client is gone.
-    pub(crate) async fn leave(&self, kernel: &Kernel) -> Result<(), ServeError> {
-        let over = match &self.client {
-            ClientKey::Process(process) => ProcessTable::default().is_gone(process),
-            ClientKey::Gateway(_) => true,
-        };
-        if !over {
-            return Ok(());
-        }
-        *self.current.lock().await = None;
-        self.remove(kernel, |stored| match stored.client.as_ref() == Some(&self.client) {
-            true => Fate::Ended(RunEnd::ClientGone),
-            false => Fate::Stays,
-        })
-        .await
+    /// True when nobody used the run for too long, or there is none.
+    pub(crate) fn is_idle(&self) -> bool {
+        let Ok(current) = self.current.try_lock() else { return false };
+        let now = self.source.clock.now();
+        current.as_ref().is_none_or(|active| now.since(active.last_used) > self.source.idle)
     }
 
     /// The run to work in now.
     pub(crate) async fn current(&self, kernel: &Kernel) -> Result<RunContext, ServeError> {
         let mut current = self.current.lock().await;
-        let now = self.clock.now();
+        let now = self.source.clock.now();
         let (active, idle) = match current.take() {
-            Some(active) if now.since(active.last_used) <= self.idle => (active, None),
+            Some(active) if now.since(active.last_used) <= self.source.idle => (active, None),
             Some(active) => (self.begin(now)?, Some(active.run)),
             None => self.resume(kernel, now)?,
         };
         let mut active = ActiveRun { last_used: now, ..active };
         // Written only now and then: a batch for every call would be too expensive.
-        let stale = now.since(active.last_written) >= self.idle / 16;
+        let stale = now.since(active.last_written) >= self.source.idle / 16;
         if stale || active.last_written == Timestamp::default() {
             self.write(kernel, &active, idle.as_ref()).await?;
             (active.last_written, active.inherited) = (now, false);
@@ -145,35 +115,27 @@ impl RunKeeper {
     }
 
     /// Ends a run, as an operator wants it: whoever works in it begins another with the next call.
-    pub(crate) async fn end(&self, kernel: &Kernel, run: &RunId) -> Result<(), ServeError> {
+    /// False when it is not the run of this client.
+    pub(crate) async fn end(&self, kernel: &Kernel, run: &RunId) -> Result<bool, ServeError> {
         let mut current = self.current.lock().await;
-        let now = self.clock.now();
+        let now = self.source.clock.now();
         let active = match current.take() {
             Some(active) => active,
             None => self.resume(kernel, now)?.0,
         };
         if active.run.run_id != *run {
             *current = Some(active);
-            // It may be that of a client whose gateway does not run now.
-            let fate = |stored: &CurrentRun| match stored.run == *run {
-                true => Fate::Removed,
-                false => Fate::Stays,
-            };
-            return self.remove(kernel, fate).await;
+            return Ok(false);
         }
         let fresh =
             ActiveRun { last_written: now, inherited: active.inherited, ..self.begin(now)? };
         self.write(kernel, &fresh, None).await?;
         *current = Some(ActiveRun { inherited: false, ..fresh });
-        Ok(())
+        Ok(true)
     }
 
     fn begin(&self, now: Timestamp) -> Result<ActiveRun, ServeError> {
-        let mut run =
-            RunContext::create(self.settings.clone(), self.clock.as_ref(), self.random.as_ref())?;
-        if let Some(agent) = &self.principal.agent {
-            run = run.for_agent(agent.clone());
-        }
+        let run = self.source.begin(&self.principal)?;
         Ok(ActiveRun { run, last_used: now, last_written: Timestamp::default(), inherited: false })
     }
 
@@ -185,8 +147,8 @@ impl RunKeeper {
     ) -> Result<(ActiveRun, Option<RunContext>), ServeError> {
         let mut active = self.begin(now)?;
         let ledger = kernel.ledger();
-        let key = CurrentRun::key(&self.tenant, &self.principal.id, &self.client);
-        let key_v1 = CurrentRun::key_v1(&self.tenant, &self.principal.id);
+        let key = CurrentRun::key(&self.principal.tenant, &self.principal.id, &self.client);
+        let key_v1 = CurrentRun::key_v1(&self.principal.tenant, &self.principal.id);
         let read = |key: &RecordKey, record: Record| CurrentRun::read(&key.id, &record.value);
         let own = ledger.read(&key)?.map(|record| read(&key, record)).transpose()?;
         // Of version 1 there is one run for all clients of the principal. The first client that
@@ -194,25 +156,12 @@ impl RunKeeper {
         let old = ledger.read(&key_v1)?.map(|record| read(&key_v1, record)).transpose()?;
         active.inherited = own.is_none() && old.is_some();
         let Some(stored) = own.or(old) else { return Ok((active, None)) };
-        let run = self.context(&active.run, &stored);
-        if self.is_over(stored.last_used, now) {
+        let run = stored.context(&active.run);
+        if self.source.is_over(stored.last_used, now) {
             return Ok((active, Some(run)));
         }
         active.run = run;
         Ok((active, None))
-    }
-
-    /// The run of a record.
-    fn context(&self, any: &RunContext, stored: &CurrentRun) -> RunContext {
-        let mut run = any.clone().named(stored.run.clone());
-        run.trace_id.clone_from(&stored.trace_id);
-        run
-    }
-
-    /// True for a run that nobody used for too long. What is stored may be older than the last use
-    /// by as much as writing is put off.
-    fn is_over(&self, last_used: Timestamp, now: Timestamp) -> bool {
-        now.since(last_used) > self.idle + self.idle / 16
     }
 
     /// Writes which run the client is in, and in the same batch that another one ended before.
@@ -229,11 +178,11 @@ impl RunKeeper {
             trace_id: active.run.trace_id.clone(),
             last_used: active.last_used,
         };
-        let key = CurrentRun::key(&self.tenant, &self.principal.id, &self.client);
+        let key = CurrentRun::key(&self.principal.tenant, &self.principal.id, &self.client);
         let mut batch = Batch::new(Durability::Os);
         batch.put.push(Put { key, value: record.write(&self.client)?, expires_at: None });
         if active.inherited {
-            batch.delete.push(CurrentRun::key_v1(&self.tenant, &self.principal.id));
+            batch.delete.push(CurrentRun::key_v1(&self.principal.tenant, &self.principal.id));
         }
         match idle {
             Some(run) => {
@@ -246,48 +195,11 @@ impl RunKeeper {
             }
         }
     }
-
-    /// Removes records as `fate` says of each. What cannot be read is left where it is: it
-    /// is refused when its client comes.
-    async fn remove(
-        &self,
-        kernel: &Kernel,
-        fate: impl Fn(&CurrentRun) -> Fate,
-    ) -> Result<(), ServeError> {
-        let ledger = kernel.ledger();
-        let mut after: Option<String> = None;
-        for _ in 0..MAX_PAGES {
-            let page =
-                ledger.list(&self.tenant, Namespace::CurrentRun, after.as_deref(), MAX_PAGE)?;
-            let Some((last, _)) = page.last() else { break };
-            after = Some(last.clone());
-            for (id, record) in page {
-                let Ok(stored) = CurrentRun::read(&id, &record.value) else { continue };
-                let mut batch = Batch::new(Durability::Os);
-                let tenant = self.tenant.clone();
-                batch.delete.push(RecordKey::new(tenant, Namespace::CurrentRun, id));
-                match fate(&stored) {
-                    Fate::Stays => {}
-                    Fate::Removed => {
-                        ledger.commit(batch).await?;
-                    }
-                    Fate::Ended(end) => {
-                        let run = self.context(&self.begin(stored.last_used)?.run, &stored);
-                        let principal =
-                            Principal { id: stored.principal.clone(), ..self.principal.clone() };
-                        let caller = Caller { run: &run, principal: &principal };
-                        record_end(kernel, caller, end, batch).await?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Records that a run is over, with what is written beside it. A run that cannot be read keeps nobody
 /// from going on: then what stands beside it is written alone.
-async fn record_end(
+pub(crate) async fn record_end(
     kernel: &Kernel,
     caller: Caller<'_>,
     end: RunEnd,

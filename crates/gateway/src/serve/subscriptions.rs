@@ -2,14 +2,14 @@
 //! modern one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::{Call, Caller};
 use weaver_drivers::mcp::ServerList;
 use weaver_types::{CapabilityRequest, ResponseMode};
 
-use super::client_link::{ClientLink, NoticeStream, TooMany};
+use super::client::Client;
+use super::client_link::{NoticeStream, TooMany};
 use super::dispatch::Era;
 use super::feature_requests::FeatureRequest;
 use super::feature_snapshot::ResourceAddress;
@@ -30,73 +30,71 @@ const LISTS: [(&str, ServerList); 3] = [
 ];
 
 /// `resources/subscribe`: allowed where reading the resource would be.
-pub(crate) async fn subscribe(
-    gateway: &Arc<Gateway>,
-    link: &ClientLink,
-    asked: FeatureRequest,
-) -> Result<Value, RpcError> {
+pub(crate) async fn subscribe(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
     let uri = asked.text("uri")?;
-    let Some(address) = readable(gateway, &uri).await? else {
-        return Err(resources::not_found(gateway, &uri, Era::Legacy).await);
+    let Some(address) = readable(client, &uri).await? else {
+        return Err(resources::not_found(client, &uri, Era::Legacy).await);
     };
-    if link.watch(&uri, address.clone()).map_err(too_many)? {
-        watch(gateway, &address).await;
+    if client.link.watch(&uri, address.clone()).map_err(too_many)? {
+        watch(&client.gateway, &address).await;
     }
     Ok(json!({}))
 }
 
 /// `resources/unsubscribe`.
-pub(crate) async fn unsubscribe(
-    gateway: &Gateway,
-    link: &ClientLink,
-    asked: FeatureRequest,
-) -> Result<Value, RpcError> {
-    if let Some(address) = link.unwatch(&asked.text("uri")?) {
-        unwatch(gateway, &address).await;
+pub(crate) async fn unsubscribe(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
+    if let Some(address) = client.link.unwatch(&asked.text("uri")?) {
+        unwatch(&client.gateway, &address).await;
     }
     Ok(json!({}))
 }
 
 /// `subscriptions/listen`: a stream that is open until the client cancels it or goes.
-pub(crate) async fn listen(
-    gateway: &Arc<Gateway>,
-    link: &ClientLink,
-    asked: FeatureRequest,
-) -> Result<Value, RpcError> {
+pub(crate) async fn listen(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
     let Some(Value::Object(filter)) = asked.params.get("notifications") else {
         return Err(RpcError::new(code::INVALID_PARAMS, "`notifications` must be an object"));
     };
-    let stream = stream_of(gateway, asked.id.clone(), filter).await;
+    let stream = stream_of(client, &asked, filter).await;
     let (id, watched) = (stream.id.clone(), stream.watched.clone());
     let agreed = agreed(&stream);
-    link.open_stream(stream).map_err(too_many)?;
+    client.link.open_stream(stream).map_err(too_many)?;
     let params = json!({ "_meta": { SUBSCRIPTION_ID: id }, "notifications": agreed });
-    link.try_send(message::notification_with("notifications/subscriptions/acknowledged", params));
+    let line = message::notification_with("notifications/subscriptions/acknowledged", params);
+    let _ = asked.options.outbox.send(line).await;
     for address in watched.values() {
-        watch(gateway, address).await;
+        watch(&client.gateway, address).await;
     }
-    asked.options.cancellation.cancelled().await;
-    for address in link.close_stream(&id) {
-        unwatch(gateway, &address).await;
+    // Over HTTP a client ends it by closing the stream of the answer.
+    tokio::select! {
+        () = asked.options.cancellation.cancelled() => {}
+        () = asked.options.outbox.closed() => {}
+    }
+    for address in client.link.close_stream(&id) {
+        unwatch(&client.gateway, &address).await;
     }
     Ok(json!({ "resultType": "complete", "_meta": { SUBSCRIPTION_ID: id } }))
 }
 
 /// The stream that a filter asks for, with what can be told of it.
-async fn stream_of(gateway: &Arc<Gateway>, id: Value, filter: &Map<String, Value>) -> NoticeStream {
+async fn stream_of(
+    client: &Client,
+    asked: &FeatureRequest,
+    filter: &Map<String, Value>,
+) -> NoticeStream {
     let wanted = |key: &str| filter.get(key) == Some(&Value::Bool(true));
     let lists = LISTS.into_iter().filter(|(key, list)| {
-        wanted(key) && (*list != ServerList::Tools || gateway.config.mode == Mode::Proxy)
+        wanted(key) && (*list != ServerList::Tools || client.profile.mode == Mode::Proxy)
     });
     let lists: BTreeSet<ServerList> = lists.map(|(_, list)| list).collect();
     let mut watched = BTreeMap::new();
     let uris = filter.get("resourceSubscriptions").and_then(Value::as_array);
     for uri in uris.into_iter().flatten().filter_map(Value::as_str) {
-        if let Ok(Some(address)) = readable(gateway, uri).await {
+        if let Ok(Some(address)) = readable(client, uri).await {
             watched.insert(uri.to_owned(), address);
         }
     }
-    NoticeStream { id, lists, watched }
+    let outbox = asked.options.outbox.downgrade();
+    NoticeStream { id: asked.id.clone(), outbox, lists, watched }
 }
 
 /// The part of a filter that is kept.
@@ -111,16 +109,17 @@ fn agreed(stream: &NoticeStream) -> Map<String, Value> {
 }
 
 /// Where the resource is, if it may be read now: being told of its changes says something of it.
-async fn readable(gateway: &Arc<Gateway>, uri: &str) -> Result<Option<ResourceAddress>, RpcError> {
-    let Some(address) = resources::find(gateway, uri).await else { return Ok(None) };
+async fn readable(client: &Client, uri: &str) -> Result<Option<ResourceAddress>, RpcError> {
+    let Some(address) = resources::find(client, uri).await else { return Ok(None) };
     let id = FeatureKind::ResourceReading.id(address.server.as_str());
     let Some(id) = id else { return Ok(None) };
     let inside = |error: super::error::ServeError| RpcError::new(code::INTERNAL, error.to_string());
-    let run = gateway.run().await.map_err(inside)?;
-    let caller = Caller { run: &run, principal: &gateway.principal() };
+    let run = client.run().await.map_err(inside)?;
+    let principal = client.principal().map_err(inside)?;
+    let caller = Caller { run: &run, principal: &principal };
     let (request, arguments) = (CapabilityRequest::new(id, ""), json!({ "uri": address.uri }));
     let call = Call { request: &request, arguments: Some(&arguments), mode: ResponseMode::Auto };
-    let would = gateway.kernel.dry_run(caller, call);
+    let would = client.gateway.kernel.dry_run(caller, call);
     if would.decision.allowed() {
         return Ok(Some(address));
     }

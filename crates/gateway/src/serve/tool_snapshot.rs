@@ -12,8 +12,8 @@ use weaver_types::{Capability, CapabilityId};
 
 use super::server_feature::FeatureKind;
 use super::upstreams::Upstreams;
-use super::{exported_name, memory, proxy};
-use crate::config::{Config, Mode};
+use super::{definitions, exported_name, memory};
+use crate::config::Config;
 
 /// The tools at one moment. It is replaced whole when anything changes.
 #[derive(Default)]
@@ -51,7 +51,7 @@ impl ToolSnapshot {
                 tracing::warn!(tool = %capability.id(), %error, "left out of the index");
                 continue;
             }
-            if config.mode == Mode::Proxy {
+            if config.has_proxy() {
                 let id = capability.id();
                 names.add(id, config.unprefixed && !memory::is_ours(id));
             }
@@ -82,7 +82,7 @@ impl Names {
         let Some((upstream, tool)) = id.as_str().split_once('.') else { return };
         let name = if unprefixed { tool.to_owned() } else { exported_name::of(upstream, tool) };
         let holder = match self.given.get(&name) {
-            _ if name == proxy::VIEW => "a tool of Weaver",
+            _ if name == definitions::VIEW => "a tool of Weaver",
             Some(other) => other.as_str(),
             None => {
                 self.given.insert(name, id.clone());

@@ -162,6 +162,12 @@ impl Upstreams {
         self.entries.iter().filter_map(|entry| entry.missing()).collect()
     }
 
+    /// Every server by its name, with why it is not there.
+    pub(crate) fn problems(&self) -> BTreeMap<String, Option<String>> {
+        let problem = |entry: &Arc<Entry>| entry.missing().map(|missing| missing.problem);
+        self.entries.iter().map(|entry| (entry.name.to_string(), problem(entry))).collect()
+    }
+
     /// Ends every wait for a server: the client has nothing more to say.
     pub(crate) fn stop_waiting(&self) {
         self.closing.send_replace(true);

@@ -5,9 +5,9 @@
 use serde_json::{Map, Value, json};
 use weaver_types::EventKind;
 
-use super::dispatch::shown;
 use super::entry::note;
 use super::gateway::{Gateway, fields};
+use super::message::shown;
 
 /// Where a call carries what the user said.
 const KEY: &str = "weaver/user_said";

@@ -38,7 +38,10 @@ fn finding(more: &str) -> Finding {
 fn defaults_are_as_documented() {
     let folder = Folder::new();
     let config = loaded(&folder);
-    assert_eq!((config.mode, config.unprefixed, config.shortlist), (Mode::Gateway, false, 8));
+    assert_eq!(
+        (config.profile.mode, config.unprefixed, config.profile.shortlist),
+        (Mode::Gateway, false, 8)
+    );
     assert_eq!(config.idle, Duration::from_secs(3600));
     assert_eq!(config.store, folder.path(".weaver/ledger.db"));
     assert_eq!(config.folder, folder.path("policy"));
@@ -62,7 +65,7 @@ fn every_setting_is_read() {
          [store]\npath = \"/var/ledger.db\"\n",
     );
     let config = loaded(&folder);
-    assert_eq!((config.mode, config.shortlist), (Mode::Proxy, 20));
+    assert_eq!((config.profile.mode, config.profile.shortlist), (Mode::Proxy, 20));
     assert_eq!(config.run.safety_mode, SafetyMode::Safe);
     assert_eq!(config.run.budget.max_tool_calls, Some(3));
     assert_eq!(config.store.to_str(), Some("/var/ledger.db"));

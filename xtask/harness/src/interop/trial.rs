@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -51,6 +52,7 @@ pub fn run(bench: &Bench<'_>, plan: &Plan) -> Row {
             },
         );
     }
+    trial.stop();
     row
 }
 
@@ -76,6 +78,14 @@ impl<'a> Trial<'a> {
         let serve = tap::tapped(bench.cache, &folder.join("client.era"), false, serve);
         let client = Client::start(bench.cache, plan.client, &serve, folder)?;
         Ok(Self { bench, plan, folder: folder.to_owned(), client })
+    }
+
+    /// Ends the daemon that the client left behind.
+    fn stop(&self) {
+        let mut stop = Command::new(self.bench.weaver);
+        stop.arg("stop").arg("--config").arg(self.folder.join("weaver.toml"));
+        // One that has ended already is as good.
+        let _ = stop.stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
 
     fn step(&mut self, step: &str) -> Result<()> {

@@ -48,7 +48,7 @@ impl Proc {
 
     /// The number of the client.
     fn client(&self) -> Option<u32> {
-        self.table().client().map(|client| client.pid)
+        self.table().client("self").map(|client| client.pid)
     }
 }
 
@@ -57,7 +57,7 @@ fn the_client_is_whoever_started_the_gateway() {
     let proc = Proc::new();
     assert_eq!(proc.client(), None, "its parent is dead");
     proc.process(90, 1, &["/opt/Some Client/client", "--flag"]);
-    let client = proc.table().client().unwrap();
+    let client = proc.table().client("self").unwrap();
     assert_eq!(
         ClientKey::Process(client.clone()).id(),
         format!("process/{BOOT}/4026531836/90/900")
@@ -134,7 +134,7 @@ fn what_cannot_be_told_is_nobody() {
         proc.put("90/stat", stat);
         assert_eq!(proc.client(), None, "{stat:?}");
     }
-    assert!(ProcessTable { root: PathBuf::from("/nowhere") }.client().is_none());
+    assert!(ProcessTable { root: PathBuf::from("/nowhere") }.client("self").is_none());
     let key = ClientKey::Gateway("gw_1".to_owned());
     assert_eq!(
         (key.id(), key.shown()),
@@ -146,7 +146,7 @@ fn what_cannot_be_told_is_nobody() {
 fn a_client_is_gone_when_its_process_ended_or_the_machine_started_anew() {
     let proc = Proc::new();
     proc.process(90, 1, &["client"]);
-    let client = proc.table().client().unwrap();
+    let client = proc.table().client("self").unwrap();
     let gone = |client: &ClientProcess| proc.table().is_gone(client);
     assert!(!gone(&client));
     assert!(gone(&ClientProcess { boot: "another".to_owned(), ..client.clone() }));
@@ -164,7 +164,7 @@ fn a_client_is_gone_when_its_process_ended_or_the_machine_started_anew() {
 #[cfg(target_os = "linux")]
 #[test]
 fn this_process_has_a_client() {
-    let found = ProcessTable::default().client();
+    let found = ProcessTable::default().client("self");
     if let Some(client) = found {
         assert!(!ProcessTable::default().is_gone(&client), "{client:?}");
     }

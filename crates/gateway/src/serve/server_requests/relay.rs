@@ -77,10 +77,11 @@ impl OpenRelays {
 /// Passes a request on, where policy and contracts allow it.
 pub(super) async fn relay(gateway: &Gateway, relayed: Relayed<'_>) -> Result<Value, Refusal> {
     let Relayed { server, kind, method, shown, link } = relayed;
+    let client = link.client().ok_or(Refusal::Unanswered)?;
     let id = kind.id(server.as_str()).ok_or(Refusal::Policy)?;
     let request = CapabilityRequest::new(id.clone(), "");
     let refuse = async |said: Contribution| {
-        if let Err(error) = call::reject(gateway, &request, said).await {
+        if let Err(error) = call::reject(&client, &request, said).await {
             tracing::error!(%error, "a refusal could not be recorded");
         }
         Refusal::Policy
@@ -98,8 +99,8 @@ pub(super) async fn relay(gateway: &Gateway, relayed: Relayed<'_>) -> Result<Val
     // However this ends, nothing stays open.
     let _closed = Closed { relays: &relays, number };
     let arguments = json!({ "request": number, "params": shown });
-    let run = gateway.run().await.map_err(|_| Refusal::Unanswered)?;
-    let principal = gateway.principal();
+    let run = client.run().await.map_err(|_| Refusal::Unanswered)?;
+    let principal = client.principal().map_err(|_| Refusal::Unanswered)?;
     let caller = Caller { run: &run, principal: &principal };
     let call = Call { request: &request, arguments: Some(&arguments), mode: ResponseMode::Auto };
     // A server does not wait for approvers, and what it asks opens no request for them.

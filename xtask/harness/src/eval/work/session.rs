@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::client::{Answer, Connection};
@@ -58,13 +59,15 @@ pub struct Session {
     /// The tokens of all tools that the client is told of at the start.
     pub list_tokens: usize,
     connections: BTreeMap<String, Connection>,
+    /// Ends the daemon behind the gateway.
+    stop: Option<Command>,
 }
 
 impl Session {
     /// Starts all servers, behind the gateway or by themselves, and lists their tools.
     pub fn open(setting: &Setting<'_>, way: Way) -> Result<Self> {
         fs::create_dir_all(setting.folder)?;
-        let mut session = Self { way, list_tokens: 0, connections: BTreeMap::new() };
+        let mut session = Self { way, list_tokens: 0, connections: BTreeMap::new(), stop: None };
         match way {
             Way::Direct => {
                 for server in &server::ALL {
@@ -84,6 +87,9 @@ impl Session {
                 let log = File::create(setting.folder.join("weaver.log"))?;
                 let connection = Connection::open("weaver", &mut command, log)?;
                 session.connections.insert(String::new(), connection);
+                let mut stop = setting.cache.command(setting.weaver);
+                stop.args(["stop", "--config"]).arg(&file).stdout(Stdio::null());
+                session.stop = Some(stop);
             }
         }
         session.await_servers()?;
@@ -96,7 +102,7 @@ impl Session {
     /// A session in which nothing can be called.
     #[cfg(test)]
     pub fn closed(way: Way) -> Self {
-        Self { way, list_tokens: 0, connections: BTreeMap::new() }
+        Self { way, list_tokens: 0, connections: BTreeMap::new(), stop: None }
     }
 
     /// Waits until the gateway has all servers: how long they take to start is no part of a task.
@@ -141,7 +147,12 @@ impl Session {
 
     /// Ends all connections.
     pub fn close(self) -> Result<()> {
-        self.connections.into_values().try_for_each(Connection::close)
+        let closed = self.connections.into_values().try_for_each(Connection::close);
+        if let Some(mut stop) = self.stop {
+            let stopped = stop.status().context("cannot stop the daemon")?;
+            ensure!(stopped.success(), "the daemon did not stop");
+        }
+        closed
     }
 }
 

@@ -1,4 +1,4 @@
-//! Calls through the whole kernel, with a ledger in memory.
+//! Calls whose results have a thousand rows and more, and a drill-down, with a ledger in memory.
 
 use serde_json::{Value, json};
 use weaver_benches::kernel::Desk;
@@ -6,8 +6,9 @@ use weaver_benches::{Failure, records};
 use weaver_firewall::HandleQuery;
 use weaver_types::ResponseMode;
 
-use crate::Effort;
 use weaver_benches::measure::median;
+
+use crate::Effort;
 
 /// The question of the drill-down.
 const QUERY: &str =
@@ -30,7 +31,7 @@ fn invoke(mode: ResponseMode, effort: &Effort) -> Result<f64, Failure> {
         return Err("an address was shown".into());
     }
     let mut refused = None;
-    let time = median(effort.calls, || {
+    let time = median(effort.row_calls, || {
         let done = desk.invoke(mode);
         if done.as_ref().is_none_or(|done| done.result.is_none()) {
             refused = done.map(|done| format!("{:?}", done.decision));
@@ -55,7 +56,7 @@ fn expand(effort: &Effort) -> Result<Value, Failure> {
     let Some(frame) = first.result.and_then(|result| result.data) else {
         return Ok(json!({ "error": format!("{:?}", first.decision.primary()) }));
     };
-    let time = median(effort.calls, || {
+    let time = median(effort.row_calls, || {
         assert!(desk.expand(&handle, &query).result.is_some());
     });
     Ok(json!({ "us": time.as_secs_f64() * 1e6, "rows": frame.table.len() }))

@@ -1,0 +1,176 @@
+//! `weaver clients`: who may come over HTTP.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use weaver_gateway::config::{self, Config};
+use weaver_gateway::http::{self, ClientsError, NewClient};
+use weaver_types::{Clock as _, PrincipalId, SystemClock};
+
+use super::{Exit, Failure, output};
+use crate::shared_args::Json;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Clients {
+    /// Let a client in, and print its token, which is shown only now
+    Add(Add),
+    /// List the clients
+    List(List),
+    /// Let a client in no more
+    Remove(Remove),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Add {
+    /// What to call it
+    name: String,
+    /// Who it acts as; the principal of the configuration unless you say so
+    #[arg(long, value_name = "ID")]
+    principal: Option<String>,
+    /// What it sees: a `[profiles.NAME]` of the configuration
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// For how many days it may come
+    #[arg(long, value_name = "DAYS", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    days: u32,
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    config: PathBuf,
+    #[command(flatten)]
+    output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    config: PathBuf,
+    #[command(flatten)]
+    output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Remove {
+    /// Its name
+    name: String,
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    config: PathBuf,
+    #[command(flatten)]
+    output: Json,
+}
+
+impl Clients {
+    pub(super) fn wants_json(&self) -> bool {
+        match self {
+            Self::Add(args) => args.output.json,
+            Self::List(args) => args.output.json,
+            Self::Remove(args) => args.output.json,
+        }
+    }
+}
+
+pub(super) fn run(verb: Clients) -> Result<Exit, Failure> {
+    match verb {
+        Clients::Add(args) => add(args),
+        Clients::List(args) => list(&args),
+        Clients::Remove(args) => remove(&args),
+    }
+}
+
+fn add(args: Add) -> Result<Exit, Failure> {
+    let config = config::load(&args.config)?;
+    if let Some(name) = args.profile.as_deref().filter(|name| !config.profiles.contains_key(*name))
+    {
+        let message = format!("there is no `[profiles.{name}]` in {}", args.config.display());
+        return Err(Failure::new(Exit::Unknown, "clients.profile", message));
+    }
+    let principal = principal(&config, args.principal)?;
+    let now = SystemClock::default().now();
+    let expires = Some(now.after(Duration::from_secs(u64::from(args.days) * 86_400)));
+    let new = NewClient { name: args.name, principal, profile: args.profile, expires };
+    let (name, as_whom) = (new.name.clone(), new.principal.clone());
+    let token = clients(&config).add(new, now).map_err(failed)?;
+    if args.output.json {
+        output::json(&json!({ "name": name, "principal": as_whom, "token": token }))?;
+    } else {
+        output::line(&token)?;
+        output::aside(&format!(
+            "`{name}` may come as {as_whom} for {} days; the token is shown only now. Clients send it as\n  \
+             Authorization: Bearer {}\n",
+            args.days,
+            output::dim("TOKEN")
+        ));
+    }
+    Ok(Exit::Ok)
+}
+
+/// Who the client acts as: whoever the signed policy names.
+fn principal(config: &Config, named: Option<String>) -> Result<PrincipalId, Failure> {
+    let Some(named) = named else { return Ok(config.principal.clone()) };
+    let id = PrincipalId::parse(named)
+        .map_err(|error| Failure::new(Exit::Usage, "clients.principal", error))?;
+    let policy = config::load_policy(config, false, SystemClock::default().now())?;
+    if policy.principal(&id).is_none() {
+        let message = format!("the policy does not name the principal `{id}`");
+        return Err(Failure::new(Exit::Unknown, "clients.principal", message)
+            .next(format!("write `[principals.\"{id}\"]` in policy.toml and sign it again")));
+    }
+    Ok(id)
+}
+
+fn list(args: &List) -> Result<Exit, Failure> {
+    let config = config::load(&args.config)?;
+    let all = clients(&config).all().map_err(failed)?;
+    if args.output.json {
+        let shown: Vec<_> = all
+            .iter()
+            .map(|client| {
+                json!({
+                    "name": client.name,
+                    "principal": client.principal,
+                    "profile": client.profile,
+                    "created": client.created.to_string(),
+                    "expires": client.expires.map(|at| at.to_string()),
+                })
+            })
+            .collect();
+        output::json(&json!(shown))?;
+        return Ok(Exit::Ok);
+    }
+    if all.is_empty() {
+        output::line("no client may come over HTTP; `weaver clients add NAME` lets one in")?;
+    }
+    for client in all {
+        let profile = client.profile.map(|name| format!(", profile {name}")).unwrap_or_default();
+        let until = client.expires.map(|at| format!(", until {at}")).unwrap_or_default();
+        output::line(&format!("{} as {}{profile}{until}", client.name, client.principal))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn remove(args: &Remove) -> Result<Exit, Failure> {
+    let config = config::load(&args.config)?;
+    clients(&config).remove(&args.name).map_err(failed)?;
+    if args.output.json {
+        output::json(&json!({ "ok": true }))?;
+    } else {
+        output::line(&format!("`{}` may not come any more", args.name))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn clients(config: &Config) -> http::Clients {
+    http::Clients::of_store(&config.store)
+}
+
+fn failed(error: ClientsError) -> Failure {
+    let exit = match &error {
+        ClientsError::Unknown(_) => Exit::Unknown,
+        ClientsError::Taken(_) | ClientsError::Name(_) | ClientsError::TooMany => Exit::Usage,
+        _ => Exit::Invalid,
+    };
+    Failure::new(exit, error.code(), error)
+}

@@ -1,0 +1,320 @@
+//! `weaver daemon`, `status`, `stop`, `restart` and `logs`.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use weaver_gateway::config::{self, Config, Http};
+use weaver_gateway::daemon::{
+    self, DaemonCommand, DaemonError, DaemonFolder, DaemonOptions, DaemonStatus,
+};
+use weaver_gateway::secret::Passphrase;
+use weaver_gateway::serve::{Farewell, ServeError, ServeOptions};
+use weaver_text::escape;
+use zeroize::Zeroizing;
+
+use super::serve::Serve;
+use super::shared_args::Json;
+use super::{Exit, Failure, output, serve};
+
+#[derive(Debug, Args)]
+pub(super) struct Daemon {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    /// Do not verify signatures; every decision in the log says so
+    #[arg(long)]
+    pub(super) unsigned_development: bool,
+    /// Read the passphrase of the log's key from this open file descriptor
+    #[arg(long, value_name = "N")]
+    pub(super) log_passphrase_fd: Option<u32>,
+    /// Serve clients over HTTP at this loopback address too: `127.0.0.1:8700`
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) http: Option<String>,
+    /// End after so many seconds without a client
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) idle_exit: Option<u64>,
+    /// Say on standard output, in one line of JSON, when clients can connect
+    #[arg(long, hide = true)]
+    pub(super) started_by_client: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DaemonVerb {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Logs {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    /// Show so many lines from the end
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(super) lines: usize,
+    /// Go on as lines are added
+    #[arg(long, short)]
+    pub(super) follow: bool,
+}
+
+/// After how many seconds without a client a daemon ends that a client started.
+const IDLE_EXIT: u64 = 60;
+/// How much of the log is looked at for its last lines, in bytes.
+const MAX_LOG: u64 = 256 * 1024;
+/// The longest passphrase that is handed on, in bytes.
+const MAX_PASSPHRASE: u64 = 4096;
+
+pub(super) fn run(args: &Daemon) -> Result<Exit, Failure> {
+    match args.started_by_client {
+        false => start(args, || {
+            output::aside("weaver: ready\n");
+        }),
+        true => {
+            daemon::leave_session();
+            let ended = start(args, || {
+                // Whoever started it may be gone already.
+                let _ = output::line(&DaemonCommand::ready_line());
+                let _ = daemon::detach_output();
+            });
+            if let Err(failure) = &ended {
+                let _ =
+                    output::line(&DaemonCommand::failure_line(failure.code, &failure.in_words()));
+            }
+            ended
+        }
+    }
+}
+
+fn start(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failure> {
+    serve::start_logging();
+    let config = config::load(absolute(&args.config)?)?;
+    let store = config.store.clone();
+    let log_key = serve::log_key(&config, args.log_passphrase_fd)?;
+    let unsigned_development = args.unsigned_development;
+    let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
+    let http = args
+        .http
+        .as_deref()
+        .map(Http::at)
+        .transpose()
+        .map_err(|problem| Failure::new(Exit::Usage, "daemon.http", problem))?;
+    if let Some(http) = http.as_ref().filter(|http| !http.listen.ip().is_loopback()) {
+        let message = format!("{} can be reached from other machines", http.listen);
+        return Err(Failure::new(Exit::Usage, "daemon.http", message)
+            .next("write it under `[http]` in weaver.toml, with `proxy_ends_tls = true`"));
+    }
+    let idle_exit = args.idle_exit.map(Duration::from_secs);
+    let how = DaemonOptions { idle_exit, http };
+    daemon::run(config, options, how, ready).map_err(|error| failed(&store, error))?;
+    Ok(Exit::Ok)
+}
+
+/// The command that starts the daemon of a configuration, as `args` want it. A passphrase is read
+/// from its descriptor and handed on.
+pub(super) fn command(args: &Serve, config: &Path) -> Result<DaemonCommand, Failure> {
+    let program = std::env::current_exe().map_err(Failure::from)?;
+    let mut arguments: Vec<OsString> = ["daemon", "--started-by-client", "--idle-exit"]
+        .into_iter()
+        .map(OsString::from)
+        .chain([IDLE_EXIT.to_string().into(), "--config".into(), config.into()])
+        .collect();
+    if args.unsigned_development {
+        arguments.push("--unsigned-development".into());
+    }
+    let input = args.log_passphrase_fd.map(passphrase).transpose()?;
+    if input.is_some() {
+        arguments.extend(["--log-passphrase-fd".into(), "0".into()]);
+    }
+    let directory = config.parent().unwrap_or(Path::new("/")).to_path_buf();
+    Ok(DaemonCommand { program, arguments, directory, input })
+}
+
+fn passphrase(descriptor: u32) -> Result<Zeroizing<String>, Failure> {
+    if descriptor == 0 {
+        return Err(serve::client_descriptor());
+    }
+    let mut text = Zeroizing::new(String::new());
+    File::open(format!("/dev/fd/{descriptor}"))
+        .and_then(|file| file.take(MAX_PASSPHRASE).read_to_string(&mut text))
+        .map_err(|error| {
+            let message = format!("descriptor {descriptor} cannot be read: {error}");
+            Failure::new(Exit::Passphrase, "secret.descriptor", message)
+        })?;
+    // It is one, or the daemon would only say so in its log.
+    Passphrase::new(text.trim_end_matches(['\r', '\n']).to_owned().into())?;
+    Ok(text)
+}
+
+/// The configuration by a path that holds in every folder.
+pub(super) fn absolute(config: &Path) -> Result<PathBuf, Failure> {
+    config.canonicalize().map_err(|error| {
+        Failure::new(
+            Exit::Invalid,
+            "config.unreadable",
+            format!("{}: {error}", escape::line(&config.display().to_string())),
+        )
+        .next("name the configuration: `--config FILE`; `weaver --help` shows one")
+    })
+}
+
+/// Why there is no daemon to talk to.
+pub(super) fn failed(store: &Path, error: DaemonError) -> Failure {
+    let code = error.code();
+    match error {
+        DaemonError::Serve(ServeError::Documents(error)) => Failure::from(error),
+        DaemonError::Serve(ServeError::Version(error)) => Failure::from(error),
+        DaemonError::Serve(ServeError::Store(error)) => Failure::store(store, &error),
+        DaemonError::Serve(error @ ServeError::Principal { .. }) => {
+            Failure::new(Exit::Invalid, code, error).next("`weaver check` says more")
+        }
+        DaemonError::Serve(ServeError::Kernel(error)) if code.starts_with("ledger.") => {
+            Failure::new(Exit::Store, code, error)
+        }
+        DaemonError::NotRunning => Failure::new(Exit::Unknown, code, DaemonError::NotRunning),
+        DaemonError::Running => Failure::new(Exit::Store, code, DaemonError::Running),
+        error => Failure::new(Exit::Internal, code, error),
+    }
+}
+
+fn store_of(config: &Path) -> Result<PathBuf, Failure> {
+    Ok(config::store_of(absolute(config)?)?)
+}
+
+pub(super) fn status(args: &DaemonVerb) -> Result<Exit, Failure> {
+    let store = store_of(&args.config)?;
+    let status = daemon::status(&store).map_err(|error| failed(&store, error))?;
+    if args.output.json {
+        output::json(&json!(status))?;
+    } else {
+        output::text(&shown(&status))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn shown(status: &DaemonStatus) -> String {
+    let mut out = format!(
+        "{} {}, process {}, up {}, serves {}\n",
+        output::bold("weaver"),
+        status.version,
+        status.pid,
+        duration(status.uptime_s),
+        status.config.display()
+    );
+    if let Some(address) = status.http {
+        out.push_str(&format!("clients over HTTP: http://{address}/mcp\n"));
+    }
+    let server = &status.server;
+    out.push_str(&output::bold("\nClients\n"));
+    if server.sessions.is_empty() {
+        out.push_str("  none is connected\n");
+    }
+    for session in &server.sessions {
+        let label = escape::line(&session.label);
+        let under_way = match session.requests {
+            0 => "idle".to_owned(),
+            1 => "1 request under way".to_owned(),
+            many => format!("{many} requests under way"),
+        };
+        out.push_str(&format!(
+            "  {label}, {}, as {}: {under_way}\n",
+            session.client, session.principal
+        ));
+    }
+    out.push_str(&output::bold("\nServers\n"));
+    for (name, problem) in &server.servers {
+        let state = match problem {
+            None => output::verdict(true, "ready"),
+            Some(problem) => {
+                format!("{}: {}", output::verdict(false, "away"), escape::line(problem))
+            }
+        };
+        out.push_str(&format!("  {name}: {state}\n"));
+    }
+    out.push_str(&match server.held {
+        0 => "\nNo call waits for an approval.\n".to_owned(),
+        1 => "\n1 call waits for an approval: `weaver approve list`\n".to_owned(),
+        many => format!("\n{many} calls wait for an approval: `weaver approve list`\n"),
+    });
+    out
+}
+
+/// A time in the largest unit that fits.
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+pub(super) fn stop(args: &DaemonVerb) -> Result<Exit, Failure> {
+    let store = store_of(&args.config)?;
+    daemon::end(&store, Farewell::Stopped).map_err(|error| failed(&store, error))?;
+    if args.output.json {
+        output::json(&json!({ "ok": true }))?;
+    } else {
+        output::line("stopped; clients are told so until it is started again")?;
+    }
+    Ok(Exit::Ok)
+}
+
+pub(super) fn restart(args: &Serve) -> Result<Exit, Failure> {
+    let config = absolute(&args.config)?;
+    let store = config::store_of(&config)?;
+    match daemon::end(&store, Farewell::Restarting) {
+        Ok(()) | Err(DaemonError::NotRunning) => {}
+        Err(error) => return Err(failed(&store, error)),
+    }
+    daemon::ensure(&store, &command(args, &config)?).map_err(|error| failed(&store, error))?;
+    output::line("restarted; clients go on")?;
+    Ok(Exit::Ok)
+}
+
+pub(super) fn logs(args: &Logs) -> Result<Exit, Failure> {
+    let store = store_of(&args.config)?;
+    let path = DaemonFolder::of_store(&store).log();
+    let mut file = File::open(&path).map_err(|error| {
+        let message = format!("{}: {error}", path.display());
+        Failure::new(Exit::Unknown, "daemon.log", message)
+            .next("there is a log once a client has started the daemon")
+    })?;
+    let length = file.metadata().map_err(Failure::from)?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_LOG))).map_err(Failure::from)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(Failure::from)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    for line in lines.get(lines.len().saturating_sub(args.lines)..).unwrap_or_default() {
+        output::line(line)?;
+    }
+    if args.follow {
+        follow(&mut file)?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Shows what is added, until the output is closed.
+fn follow(file: &mut File) -> Result<(), Failure> {
+    loop {
+        let mut bytes = Vec::new();
+        match file.read_to_end(&mut bytes) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error.into()),
+            _ => output::text(&String::from_utf8_lossy(&bytes))?,
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// The store of a configuration, lent by its daemon for as long as this lives.
+pub(super) fn borrow(config: &Config) -> Result<daemon::StoreLoan, Failure> {
+    daemon::borrow_store(&config.store).map_err(|error| failed(&config.store, error))
+}

@@ -1,0 +1,295 @@
+//! Many clients of one daemon: started at once, restarted, killed, stopped, reconfigured.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, folder};
+use crate::support::{Folder, Run, weaver};
+
+/// A folder whose daemon ends with the test.
+struct Shared(Folder);
+
+impl Shared {
+    fn new(gateway: &str) -> Self {
+        Self(folder(&[("good", "good")], gateway, ""))
+    }
+
+    fn verb(&self, verb: &str, more: &[&str]) -> Run {
+        let config = self.0.arg("weaver.toml");
+        let words = [&[verb, "--config", &config], more].concat();
+        weaver(&words)
+    }
+
+    fn status(&self) -> Value {
+        self.verb("status", &["--json"]).json()
+    }
+
+    fn start(&self, more: &[&str]) -> Client {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["serve", "--config", &self.0.arg("weaver.toml")]).args(more);
+        Client::start_as(command)
+    }
+
+    fn open(&self) -> Client {
+        self.start(&[]).shaken()
+    }
+
+    /// Another client process, which starts the shim and waits for its end.
+    fn open_from_another_process(&self) -> Client {
+        self.0.write("client.sh", "\"$@\"\nexit $?\n");
+        let mut command = Command::new("sh");
+        command.arg(self.0.path("client.sh")).arg(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["serve", "--config", &self.0.arg("weaver.toml")]);
+        Client::start_as(command).shaken()
+    }
+
+    /// Kills the daemon as nothing else would.
+    fn kill(&self) {
+        let pid = self.status()["pid"].to_string();
+        assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+    }
+
+    fn socket(&self) -> std::path::PathBuf {
+        self.0.path(".weaver/ledger.db.run/d.sock")
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.verb("stop", &[]);
+    }
+}
+
+/// A call that reads.
+fn reads(client: &mut Client) -> bool {
+    !client.execute("good.people", json!({})).0
+}
+
+#[test]
+fn twenty_clients_started_at_once_share_one_daemon() {
+    let shared = Shared::new("");
+    let clients: Vec<Client> = thread::scope(|scope| {
+        let starts: Vec<_> = (0..20).map(|_| scope.spawn(|| shared.open())).collect();
+        starts.into_iter().map(|start| start.join().unwrap()).collect()
+    });
+    let status = shared.status();
+    assert_eq!(status["sessions"].as_array().unwrap().len(), 20, "{status}");
+    for mut client in clients {
+        assert!(reads(&mut client));
+        client.finish();
+    }
+    let end = Instant::now() + Duration::from_secs(20);
+    while !shared.status()["sessions"].as_array().unwrap().is_empty() {
+        assert!(Instant::now() < end, "sessions are left: {}", shared.status());
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_client_goes_on_when_the_daemon_is_killed_and_nothing_runs_twice() {
+    let shared = Shared::new("");
+    let (mut one, mut other) = (shared.open(), shared.open());
+    assert!(reads(&mut one) && reads(&mut other));
+    // A call that is never answered is under way.
+    let under_way = one.begin(
+        "tools/call",
+        json!({
+            "name": "tool_execute",
+            "arguments": { "capability": "good.quiet", "arguments": {} },
+        }),
+    );
+    thread::sleep(Duration::from_millis(500));
+    shared.kill();
+    let lost = one.answer(&under_way);
+    let body = &lost["result"]["structuredContent"];
+    assert_eq!(body["reason"], "outcome_unknown", "{lost}");
+    assert!(reads(&mut one) && reads(&mut other), "both go on");
+    assert!(one.request("tools/list", json!({}))["result"]["tools"].is_array());
+    one.finish();
+    other.finish();
+    let verified = weaver(&["trace", "verify", "--store", &shared.0.arg(".weaver/ledger.db")]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+}
+
+#[test]
+fn a_restart_under_load_loses_no_call() {
+    let shared = Shared::new("");
+    let done = thread::scope(|scope| {
+        let callers: Vec<_> = (0..6)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut client = shared.open();
+                    let done = (0..40).filter(|_| reads(&mut client)).count();
+                    client.finish();
+                    done
+                })
+            })
+            .collect();
+        for _ in 0..2 {
+            thread::sleep(Duration::from_millis(300));
+            let restarted = shared.verb("restart", &[]);
+            assert_eq!(restarted.code, 0, "{restarted:?}");
+        }
+        callers.into_iter().map(|caller| caller.join().unwrap()).sum::<usize>()
+    });
+    assert_eq!(done, 240);
+}
+
+#[test]
+fn a_stopped_daemon_stays_so_for_its_clients_until_another_starts_it() {
+    let shared = Shared::new("");
+    let mut client = shared.open();
+    assert!(reads(&mut client));
+    assert_eq!(shared.verb("stop", &[]).code, 0);
+    let refused = client.request("tools/list", json!({}));
+    assert_eq!(refused["error"]["data"]["code"], "daemon.not_running", "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("weaver stop"), "{refused}");
+    assert_ne!(shared.verb("status", &[]).code, 0, "no daemon was started by it");
+    let mut fresh = shared.open();
+    assert!(reads(&mut fresh));
+    thread::sleep(Duration::from_millis(2_100));
+    assert!(reads(&mut client), "the older client finds it");
+    client.finish();
+    fresh.finish();
+}
+
+#[test]
+fn a_changed_configuration_comes_into_force_and_a_broken_one_is_told() {
+    let shared = Shared::new("");
+    let mut client = shared.open();
+    assert!(client.request("tools/list", json!({}))["result"]["tools"][0]["name"] == "tool_browse");
+    let text = fs::read_to_string(shared.0.path("weaver.toml")).unwrap();
+    fs::write(shared.0.path("weaver.toml"), format!("[profiles.all]\nmode = \"proxy\"\n{text}"))
+        .unwrap();
+    let mut proxy = shared.start(&["--profile", "all"]).shaken();
+    let tools = proxy.request("tools/list", json!({}));
+    let names = tools["result"]["tools"].as_array().unwrap();
+    assert!(names.iter().any(|tool| tool["name"] == "good__people"), "{tools}");
+    assert!(reads(&mut client), "the older client goes on");
+    let mut unknown = shared.start(&["--profile", "none"]);
+    let refused = unknown.request("initialize", crate::client::initialize());
+    assert!(refused["error"]["message"].as_str().unwrap().contains("`none`"), "{refused}");
+    fs::write(shared.0.path("weaver.toml"), format!("{text}\n[gatway]\nmode = 5\n")).unwrap();
+    let mut broken = shared.start(&[]);
+    let refused = broken.request("initialize", crate::client::initialize());
+    assert!(refused["error"]["message"].as_str().unwrap().contains("gatway"), "{refused}");
+    assert!(reads(&mut client), "what was in force stays so for who is there");
+    for client in [client, proxy, unknown, broken] {
+        client.end();
+    }
+    fs::write(shared.0.path("weaver.toml"), text).unwrap();
+}
+
+#[test]
+fn a_configuration_that_cannot_be_used_is_answered_and_told_on_stderr() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["serve", "--config", "/nowhere/weaver.toml"]);
+    let mut client = Client::start_as(command);
+    let refused = client.request("initialize", crate::client::initialize());
+    assert!(refused["error"]["message"].as_str().unwrap().contains("/nowhere/weaver.toml"));
+    let ended = client.end();
+    assert_eq!(ended.code, 3);
+    assert!(ended.stderr.contains("/nowhere/weaver.toml"), "{}", ended.stderr);
+}
+
+#[test]
+fn documents_that_are_not_signed_are_the_answer_to_every_request() {
+    let shared = Shared::new("");
+    shared.0.append(
+        "policy/policy.toml",
+        "[[rules]]\nname = \"more\"\nmatch = {}\neffect = \"allow\"\nreason = \"unsigned\"\n",
+    );
+    let mut client = shared.start(&[]);
+    for _ in 0..2 {
+        let refused = client.request("initialize", crate::client::initialize());
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.contains("policy.toml") && message.contains("daemon.log"), "{refused}");
+    }
+    client.end();
+}
+
+#[test]
+fn stale_and_foreign_files_do_not_stop_a_start() {
+    let shared = Shared::new("");
+    let mut client = shared.open();
+    assert!(reads(&mut client));
+    client.finish();
+    shared.kill();
+    assert!(shared.socket().exists(), "a killed daemon leaves its socket");
+    let mut client = shared.open();
+    assert!(reads(&mut client));
+    client.finish();
+    assert_eq!(shared.verb("stop", &[]).code, 0);
+    // Somebody of the same user bound the name and does not listen any more.
+    drop(UnixListener::bind(shared.socket()).unwrap());
+    let mut client = shared.open();
+    assert!(reads(&mut client));
+    client.finish();
+}
+
+#[test]
+fn a_folder_that_others_can_enter_is_refused_with_the_remedy() {
+    let shared = Shared::new("");
+    let folder = shared.0.path(".weaver/ledger.db.run");
+    fs::create_dir_all(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+    let mut client = shared.start(&[]);
+    let refused = client.request("initialize", crate::client::initialize());
+    assert!(refused["error"]["message"].as_str().unwrap().contains("chmod 700"), "{refused}");
+    client.end();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn garbage_on_the_socket_is_answered_and_harms_nobody() {
+    use std::io::{Read as _, Write as _};
+
+    let shared = Shared::new("");
+    let mut client = shared.open();
+    for garbage in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"\xff\xfe\n", b"{}\n", b"\n"] {
+        let mut stream = UnixStream::connect(shared.socket()).unwrap();
+        stream.write_all(garbage).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.contains("refused"), "{answer}");
+    }
+    assert!(reads(&mut client));
+    client.finish();
+}
+
+#[test]
+fn verbs_that_write_the_store_borrow_it_from_the_daemon() {
+    let shared = Shared::new("");
+    let mut client = shared.open();
+    assert!(reads(&mut client));
+    let store = shared.0.arg(".weaver/ledger.db");
+    let pruned = weaver(&["trace", "prune", "--store", &store, "--older-than", "90d", "--dry-run"]);
+    assert_eq!(pruned.code, 0, "{pruned:?}");
+    assert!(reads(&mut client), "the client goes on");
+    client.finish();
+}
+
+#[test]
+fn clients_of_different_processes_have_runs_of_their_own() {
+    let shared = Shared::new("");
+    let (mut one, mut other) = (shared.open(), shared.open_from_another_process());
+    assert!(reads(&mut one) && reads(&mut other));
+    let listed =
+        weaver(&["trace", "list", "--store", &shared.0.arg(".weaver/ledger.db"), "--json"]);
+    let runs: std::collections::BTreeSet<String> = listed
+        .out
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|event| event["type"] == "call.intent")
+        .filter_map(|event| event["run"].as_str().map(str::to_owned))
+        .collect();
+    assert_eq!(runs.len(), 2, "{}", listed.out);
+    one.finish();
+    other.finish();
+}

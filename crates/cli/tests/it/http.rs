@@ -1,0 +1,298 @@
+//! Clients over HTTP: sessions, requests that stand alone, tokens, hosts and origins.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, folder, initialize};
+use crate::support::{Folder, weaver};
+
+/// A gateway that listens, with one client that has a token.
+struct Web {
+    folder: Folder,
+    address: String,
+    token: String,
+    /// Keeps the daemon from ending.
+    _shim: Client,
+}
+
+/// An HTTP answer.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    headers: BTreeMap<String, String>,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The messages of a stream of events.
+    fn events(&self) -> Vec<Value> {
+        let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
+        data.map(|text| serde_json::from_str(text).unwrap()).collect()
+    }
+}
+
+impl Web {
+    fn new(more: &str) -> Self {
+        Self::with("good", more)
+    }
+
+    /// With a server that behaves so.
+    fn with(behaviour: &str, more: &str) -> Self {
+        let settings = format!("[http]\nlisten = \"127.0.0.1:0\"\n{more}");
+        let folder = folder(&[("good", behaviour)], &settings, "");
+        let config = folder.arg("weaver.toml");
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["serve", "--config", &config]);
+        let shim = Client::start_as(command).shaken();
+        let status = weaver(&["status", "--config", &config, "--json"]).json();
+        let address = status["http"].as_str().unwrap_or_else(|| panic!("{status}")).to_owned();
+        let added = weaver(&["clients", "add", "desk", "--config", &config]);
+        assert_eq!(added.code, 0, "{added:?}");
+        Self { folder, address, token: added.out.trim().to_owned(), _shim: shim }
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let host = format!("localhost:{}", self.address.rsplit(':').next().unwrap());
+        let mut head = format!(
+            "{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n",
+            body.len()
+        );
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            head += &format!("host: {host}\r\n");
+        }
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        stream.write_all(format!("{head}\r\n{body}").as_bytes()).unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        answer(&bytes)
+    }
+
+    fn post(&self, more: &[(&str, &str)], message: &Value) -> Answer {
+        let bearer = format!("Bearer {}", self.token);
+        let headers = [
+            &[
+                ("authorization", bearer.as_str()),
+                ("content-type", "application/json"),
+                ("accept", "application/json, text/event-stream"),
+            ],
+            more,
+        ]
+        .concat();
+        self.send("POST", "/mcp", &headers, &message.to_string())
+    }
+
+    /// Opens a session and returns its id.
+    fn open(&self) -> String {
+        let opened = self.post(&[], &request(1, "initialize", initialize()));
+        assert_eq!(opened.status, 200, "{opened:?}");
+        assert_eq!(opened.json()["result"]["serverInfo"]["name"], "weaver");
+        let id = opened.headers["mcp-session-id"].clone();
+        let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        assert_eq!(self.post(&[("mcp-session-id", &id)], &told).status, 202);
+        id
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        weaver(&["stop", "--config", &self.folder.arg("weaver.toml")]);
+    }
+}
+
+/// Reads an answer, whose body may come in chunks.
+fn answer(bytes: &[u8]) -> Answer {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let (head, rest) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{text}"));
+    let mut lines = head.lines();
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let headers: BTreeMap<String, String> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+        .collect();
+    let mut body = String::new();
+    let mut rest = rest;
+    if headers.get("transfer-encoding").is_some_and(|kind| kind == "chunked") {
+        while let Some((size, after)) = rest.split_once("\r\n") {
+            let size = usize::from_str_radix(size, 16).unwrap();
+            let (chunk, after) = after.split_at(size);
+            body += chunk;
+            rest = after.trim_start_matches("\r\n");
+        }
+    } else {
+        rest.clone_into(&mut body);
+    }
+    Answer { status, headers, body }
+}
+
+fn request(id: u64, method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+}
+
+fn people() -> Value {
+    json!({ "name": "tool_execute", "arguments": { "capability": "good.people", "arguments": {} } })
+}
+
+#[test]
+fn a_session_lives_until_it_is_ended_and_is_its_clients_alone() {
+    let web = Web::new("");
+    let id = web.open();
+    let session = [("mcp-session-id", id.as_str())];
+    let done = web.post(&session, &request(2, "tools/call", people()));
+    assert_eq!(done.headers["content-type"], "application/json");
+    assert_eq!(done.json()["result"]["isError"], false, "{done:?}");
+    let config = web.folder.arg("weaver.toml");
+    let other = weaver(&["clients", "add", "other", "--config", &config]);
+    let bearer = format!("Bearer {}", other.out.trim());
+    let stolen = web.send(
+        "POST",
+        "/mcp",
+        &[("authorization", &bearer), ("content-type", "application/json"), session[0]],
+        &request(3, "tools/list", json!({})).to_string(),
+    );
+    assert_eq!(stolen.status, 404, "{stolen:?}");
+    let bearer = format!("Bearer {}", web.token);
+    let ended = web.send("DELETE", "/mcp", &[("authorization", &bearer), session[0]], "");
+    assert_eq!(ended.status, 204);
+    assert_eq!(web.post(&session, &request(4, "ping", json!({}))).status, 404);
+    assert_eq!(web.post(&[], &request(5, "ping", json!({}))).status, 400, "no session");
+}
+
+#[test]
+fn requests_of_the_newer_revision_stand_alone() {
+    let web = Web::new("");
+    let version = [("mcp-protocol-version", "2026-07-28")];
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" });
+    let mut params = people();
+    params["_meta"] = meta;
+    let done = web.post(&version, &request(1, "tools/call", params));
+    assert_eq!(done.json()["result"]["resultType"], "complete", "{done:?}");
+    assert!(!done.headers.contains_key("mcp-session-id"));
+    let unknown =
+        web.post(&[("mcp-protocol-version", "1999-01-01")], &request(1, "ping", json!({})));
+    assert_eq!(unknown.status, 400);
+}
+
+#[test]
+fn progress_makes_the_answer_a_stream_that_ends_with_it() {
+    let web = Web::with("steps", "");
+    let id = web.open();
+    let mut params = json!({ "name": "tool_execute", "arguments": { "capability": "good.steps", "arguments": { "text": "slowly" } } });
+    params["_meta"] = json!({ "progressToken": "t" });
+    let done = web.post(&[("mcp-session-id", &id)], &request(2, "tools/call", params));
+    assert_eq!(done.headers["content-type"], "text/event-stream", "{done:?}");
+    let events = done.events();
+    let (last, steps) = events.split_last().unwrap();
+    assert!(last["result"].is_object() && last["id"] == 2, "{last}");
+    assert!(
+        !steps.is_empty() && steps.iter().all(|step| step["method"] == "notifications/progress")
+    );
+}
+
+#[test]
+fn nobody_comes_without_a_token_that_is_in_force() {
+    let web = Web::new("");
+    let message = request(1, "initialize", initialize()).to_string();
+    let json = ("content-type", "application/json");
+    let long = format!("Bearer {}", "x".repeat(8_000));
+    let cut = format!("Bearer {}", web.token.replacen("weaver_", "weaver", 1));
+    for given in [
+        "",
+        "Bearer ",
+        "Basic dTpw",
+        "Bearer weaver_00",
+        long.as_str(),
+        cut.as_str(),
+        web.token.as_str(),
+    ] {
+        let headers = [json, ("authorization", given)];
+        let refused = web.send(
+            "POST",
+            "/mcp",
+            if given.is_empty() { &headers[..1] } else { &headers },
+            &message,
+        );
+        assert_eq!(refused.status, 401, "{given:?}: {refused:?}");
+        assert!(refused.headers["www-authenticate"].starts_with("Bearer"));
+    }
+    assert_eq!(web.send("GET", "/metrics", &[], "").status, 401);
+    assert_eq!(web.send("GET", "/healthz", &[], "").status, 200);
+    web.open();
+    let removed =
+        weaver(&["clients", "remove", "desk", "--config", &web.folder.arg("weaver.toml")]);
+    assert_eq!(removed.code, 0, "{removed:?}");
+    assert_eq!(
+        web.post(&[], &request(1, "initialize", initialize())).status,
+        401,
+        "it was removed"
+    );
+}
+
+#[test]
+fn a_web_page_reaches_nothing_whatever_it_calls_this_host() {
+    let web = Web::new(
+        "anonymous = true\norigins = [\"https://desk.example\"]\nhosts = [\"gate.example\"]\n",
+    );
+    let port = web.address.rsplit(':').next().unwrap();
+    let message = request(1, "initialize", initialize()).to_string();
+    let json = ("content-type", "application/json");
+    let send = |headers: &[(&str, &str)]| web.send("POST", "/mcp", headers, &message).status;
+    assert_eq!(send(&[json]), 200, "an anonymous program is let in where the file says so");
+    for host in [
+        "evil.example",
+        &format!("evil.example:{port}"),
+        "127.0.0.1.evil.example",
+        "",
+        "localhost.evil.example",
+    ] {
+        assert_eq!(send(&[json, ("host", host)]), 403, "{host:?}");
+    }
+    for host in ["gate.example", &format!("127.0.0.1:{port}"), &format!("LOCALHOST:{port}")] {
+        assert_eq!(send(&[json, ("host", host)]), 200, "{host:?}");
+    }
+    for origin in
+        ["https://evil.example", "null", &format!("http://localhost:{port}"), "http://127.0.0.1"]
+    {
+        assert_eq!(send(&[json, ("origin", origin)]), 403, "{origin:?}");
+    }
+    assert_eq!(send(&[json, ("origin", "https://desk.example")]), 200);
+    assert_eq!(web.send("GET", "/healthz", &[("host", "evil.example")], "").status, 403);
+    assert_eq!(send(&[("content-type", "text/plain")]), 415, "what a form could send is refused");
+}
+
+#[test]
+fn metrics_and_readiness_are_told() {
+    let web = Web::new("");
+    web.open();
+    let bearer = format!("Bearer {}", web.token);
+    let get = |path: &str| web.send("GET", path, &[("authorization", &bearer)], "").body;
+    let end = Instant::now() + Duration::from_secs(30);
+    while get("/readyz") != "ready\n" {
+        assert!(Instant::now() < end, "{}", get("/readyz"));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let shown = get("/metrics");
+    for line in ["weaver_sessions 2", "weaver_servers_away 0", "weaver_calls_held 0"] {
+        assert!(shown.lines().any(|shown| shown == line), "{shown}");
+    }
+}
+
+#[test]
+fn an_open_address_needs_a_word() {
+    let folder = folder(&[("good", "good")], "[http]\nlisten = \"0.0.0.0:0\"\n", "");
+    let checked = folder.check(&["--json"]);
+    assert_eq!(checked.finding_codes(), ["config.http_open"], "{checked:?}");
+    let flag = weaver(&["daemon", "--config", &folder.arg("weaver.toml"), "--http", "0.0.0.0:0"]);
+    assert_ne!(flag.code, 0);
+}

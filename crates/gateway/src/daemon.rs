@@ -1,0 +1,289 @@
+//! One gateway for many clients: a daemon that owns a store, and what its clients reach it through.
+//!
+//! What a client starts is a [`shim`](run_shim) between its pipes and the daemon's socket. It starts
+//! the daemon when there is none, connects again when the daemon was replaced or died, and answers
+//! every request with an error when no daemon can be had: it never goes around the gateway.
+//!
+//! How a start survives races, kills and stale files: the daemon holds an advisory lock for its whole
+//! life; only the holder replaces the socket, by renaming one that already listens onto it, so that
+//! there is no moment in which a connection is refused; whoever starts it holds another lock, and
+//! all others wait for that one. Numbers of processes are for people to read and decide nothing.
+
+mod connection;
+mod control;
+mod error;
+mod folder;
+mod hello;
+mod shim;
+mod stamp;
+mod start;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use tokio::net::{TcpListener, UnixListener};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+pub use control::{StoreLoan, borrow_store, end, ensure, status};
+pub use error::DaemonError;
+pub use folder::DaemonFolder;
+pub use hello::{DaemonStatus, SessionRequest};
+pub use shim::{ShimOptions, run_shim};
+pub use start::DaemonCommand;
+
+use crate::config::{Config, Http};
+use crate::http::{self, HttpGateway};
+use crate::serve::{self, Farewell, ServeOptions, Server};
+use connection::Daemon;
+use stamp::ConfigStamp;
+
+/// The most connections at once.
+const MAX_CONNECTIONS: usize = 1024;
+/// How long sessions may take to end by themselves.
+const DRAIN: Duration = Duration::from_secs(30);
+/// How long they may take when a signal asks for the end.
+const DRAIN_AT_SIGNAL: Duration = Duration::from_secs(10);
+/// How long the ends of calls that were cut off may take to be recorded.
+const LAST_WRITES: Duration = Duration::from_secs(5);
+/// How often a daemon looks whether it is needed.
+const IDLE_LOOK: Duration = Duration::from_secs(1);
+
+/// How a daemon runs.
+#[derive(Debug, Clone, Default)]
+pub struct DaemonOptions {
+    /// After how long without a client it ends; it does not without a value, nor where it listens
+    /// for clients over HTTP.
+    pub idle_exit: Option<Duration>,
+    /// Where it listens for clients over HTTP, in place of what the configuration says.
+    pub http: Option<Http>,
+}
+
+/// Writes no more to the standard output of whoever started this process, who may wait for its end.
+///
+/// # Errors
+/// [`DaemonError::Connection`], when the null device cannot be opened.
+pub fn detach_output() -> Result<(), DaemonError> {
+    let null = std::fs::OpenOptions::new().write(true).open("/dev/null");
+    let null = null.map_err(DaemonError::connection)?;
+    rustix::stdio::dup2_stdout(null).map_err(DaemonError::connection)
+}
+
+/// Leaves the session of whoever started this process: its end, or a key on its terminal, does not
+/// reach the daemon.
+pub fn leave_session() {
+    // It fails for the leader of a group, which has no terminal to leave.
+    let _ = rustix::process::setsid();
+}
+
+/// Runs the daemon of a configuration's store until it is told to end. `ready` is called once, when
+/// clients can connect.
+///
+/// # Errors
+/// [`DaemonError`], when another daemon owns the store, or the gateway cannot be opened.
+pub fn run(
+    config: Config,
+    options: ServeOptions,
+    daemon: DaemonOptions,
+    ready: impl FnOnce(),
+) -> Result<(), DaemonError> {
+    let folder = DaemonFolder::of_store(&config.store);
+    folder.prepare()?;
+    let _for_life = lock_for_life(&folder)?;
+    let runtime = serve::runtime()?;
+    let ended = runtime.block_on(async {
+        let unsigned_development = options.unsigned_development;
+        let (stamp, program) = (ConfigStamp::of(&config), stamp::program());
+        let server = Arc::new(Server::open(config, options).await?);
+        let listener = listen(folder.socket())?;
+        let (end, ending) = mpsc::channel(1);
+        let (closing, cut) = (CancellationToken::new(), CancellationToken::new());
+        let started = Instant::now();
+        let shared = Daemon {
+            server,
+            unsigned_development,
+            started,
+            config: stamp,
+            program,
+            http: OnceLock::new(),
+            end,
+            closing,
+            cut,
+        };
+        let shared = Arc::new(shared);
+        let web = daemon.http.or_else(|| shared.server.config().http.clone());
+        let idle_exit = daemon.idle_exit.filter(|_| web.is_none());
+        if let Some(settings) = web {
+            listen_http(&shared, settings).await?;
+        }
+        ready();
+        let farewell = accept(&shared, &listener, ending, idle_exit).await?;
+        // Whoever comes from here on waits for the next daemon.
+        drop(listener);
+        let _ = std::fs::remove_file(folder.socket());
+        wind_up(shared, farewell).await;
+        Ok(())
+    });
+    runtime.shutdown_timeout(Duration::from_secs(2));
+    ended
+}
+
+/// Takes the lock of the store's daemon. One that is about to end is waited for; one that takes
+/// connections is not.
+fn lock_for_life(folder: &DaemonFolder) -> Result<File, DaemonError> {
+    let deadline = Instant::now() + DRAIN + LAST_WRITES;
+    loop {
+        if let Some(lock) = folder.lock_for_life()? {
+            return Ok(lock);
+        }
+        if UnixStream::connect(folder.socket()).is_ok() || Instant::now() >= deadline {
+            return Err(DaemonError::Running);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Why a daemon ends, and how long its sessions may take.
+struct Ending {
+    farewell: Farewell,
+    patience: Duration,
+}
+
+/// A socket that listens under a name of its own is renamed onto the address, so that no connection
+/// is ever refused in between, and what a dead daemon left there is replaced.
+fn listen(socket: &Path) -> Result<UnixListener, DaemonError> {
+    let failed = |error: &io::Error| DaemonError::folder(socket, error);
+    let fresh = socket.with_extension("new");
+    match std::fs::remove_file(&fresh) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&error)),
+        _ => {}
+    }
+    let listener = UnixListener::bind(&fresh).map_err(|error| failed(&error))?;
+    std::fs::set_permissions(&fresh, std::fs::Permissions::from_mode(0o600))
+        .map_err(|error| failed(&error))?;
+    std::fs::rename(&fresh, socket).map_err(|error| failed(&error))?;
+    Ok(listener)
+}
+
+/// Serves clients over HTTP until sessions are cut off.
+async fn listen_http(shared: &Arc<Daemon>, settings: Http) -> Result<(), DaemonError> {
+    let failed = |error: io::Error| DaemonError::Listen {
+        address: settings.listen,
+        problem: error.to_string(),
+    };
+    let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    tracing::info!("clients are served at http://{address}/mcp");
+    let _ = shared.http.set(address);
+    let (server, closing) = (Arc::clone(&shared.server), shared.closing.clone());
+    let gateway = Arc::new(HttpGateway::new(server, settings, address, closing));
+    tokio::spawn(http::serve(gateway, listener));
+    Ok(())
+}
+
+/// Takes connections until the daemon is to end.
+async fn accept(
+    shared: &Arc<Daemon>,
+    listener: &UnixListener,
+    mut ending: mpsc::Receiver<Farewell>,
+    idle_exit: Option<Duration>,
+) -> Result<Ending, DaemonError> {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
+    let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
+    let mut idle_since = Instant::now();
+    let mut watch = Watch { socket: socket_of(shared), refused: None };
+    let by_signal = Ending { farewell: Farewell::Restarting, patience: DRAIN_AT_SIGNAL };
+    loop {
+        tokio::select! {
+            biased;
+            _ = terminated.recv() => return Ok(by_signal),
+            _ = interrupted.recv() => return Ok(by_signal),
+            Some(farewell) = ending.recv() => return Ok(Ending { farewell, patience: DRAIN }),
+            accepted = listener.accept() => {
+                idle_since = Instant::now();
+                let Ok((stream, _)) = accepted else {
+                    // Too many open files, for instance: the next attempt may succeed.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                };
+                let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+                let shared = Arc::clone(shared);
+                tokio::spawn(async move {
+                    shared.serve(stream).await;
+                    drop(place);
+                });
+            }
+            () = tokio::time::sleep(IDLE_LOOK) => {
+                if shared.server.is_busy() {
+                    idle_since = Instant::now();
+                }
+                if let Some(reason) = watch.reason_to_end(shared) {
+                    tracing::info!("{reason}; the daemon makes way for another");
+                    return Ok(Ending { farewell: Farewell::Restarting, patience: DRAIN });
+                }
+                if idle_exit.is_some_and(|idle| idle_since.elapsed() >= idle) {
+                    tracing::info!("no client for long; the daemon ends");
+                    return Ok(Ending { farewell: Farewell::Restarting, patience: DRAIN });
+                }
+            }
+        }
+    }
+}
+
+/// What a daemon looks at while it waits for connections.
+struct Watch {
+    /// The socket as it was made.
+    socket: Option<(u64, u64)>,
+    /// The configuration that was found to be of no use.
+    refused: Option<ConfigStamp>,
+}
+
+impl Watch {
+    /// Why the daemon is to end, where it is.
+    fn reason_to_end(&mut self, shared: &Daemon) -> Option<&'static str> {
+        if socket_of(shared) != self.socket {
+            return Some("the socket was removed");
+        }
+        let stamp = ConfigStamp::of(shared.server.config());
+        if stamp == shared.config || self.refused == Some(stamp) {
+            return None;
+        }
+        match shared.replaced() {
+            Ok(true) => Some("the configuration was changed"),
+            Ok(false) => None,
+            Err(errors) => {
+                tracing::error!(
+                    "the changed configuration cannot be used, the old one stays in force: {errors}"
+                );
+                self.refused = Some(stamp);
+                None
+            }
+        }
+    }
+}
+
+/// Which file stands under the address of the daemon.
+fn socket_of(shared: &Daemon) -> Option<(u64, u64)> {
+    let folder = DaemonFolder::of_store(&shared.server.config().store);
+    let about = std::fs::symlink_metadata(folder.socket()).ok()?;
+    Some((about.dev(), about.ino()))
+}
+
+/// Ends the sessions, then the servers, then the store.
+async fn wind_up(shared: Arc<Daemon>, ending: Ending) {
+    shared.closing.cancel();
+    if !shared.server.drain(ending.farewell, ending.patience).await {
+        tracing::warn!("sessions that did not end were cut off");
+    }
+    shared.cut.cancel();
+    shared.server.close().await;
+    // What was cut off lost its servers; its ends are recorded.
+    shared.server.sessions_over(LAST_WRITES).await;
+}

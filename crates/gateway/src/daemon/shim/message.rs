@@ -1,0 +1,155 @@
+//! As much of a JSON-RPC message as the shim needs: its id and its method.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::serve::{DRAINING, Farewell};
+
+/// The id under which a session is opened again; no client uses it.
+pub(super) const RESUME_ID: &str = "\"weaver/resume\"";
+
+/// A message, of which the rest is not looked at.
+#[derive(Debug, Deserialize)]
+pub(super) struct Envelope<'a> {
+    #[serde(borrow)]
+    pub(super) id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<std::borrow::Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) params: Option<&'a RawValue>,
+}
+
+impl<'a> Envelope<'a> {
+    /// The envelope of a line; `None` for one that is no object of JSON.
+    pub(super) fn read(line: &'a [u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
+    }
+
+    /// The method of a request or a notification.
+    pub(super) fn method(&self) -> Option<&str> {
+        self.method.as_deref()
+    }
+
+    /// The id of a request.
+    pub(super) fn request_id(&self) -> Option<&'a str> {
+        self.method.as_ref()?;
+        self.id.map(RawValue::get)
+    }
+
+    /// The id of an answer.
+    pub(super) fn answer_id(&self) -> Option<&'a str> {
+        match self.method {
+            Some(_) => None,
+            None => self.id.map(RawValue::get),
+        }
+    }
+
+    /// What comes after the daemon, where this is its word that it is about to end.
+    pub(super) fn farewell(&self) -> Option<Farewell> {
+        #[derive(Deserialize)]
+        struct Params {
+            then: Farewell,
+        }
+        let params = self.params.filter(|_| self.method() == Some(DRAINING))?;
+        serde_json::from_str::<Params>(params.get()).ok().map(|params| params.then)
+    }
+}
+
+/// True for a request that may be sent again when nobody knows whether it arrived.
+pub(super) fn is_repeatable(method: &str) -> bool {
+    // What is not known here may have an effect.
+    matches!(
+        method,
+        "initialize"
+            | "server/discover"
+            | "ping"
+            | "tools/list"
+            | "resources/list"
+            | "resources/templates/list"
+            | "prompts/list"
+            | "completion/complete"
+            | "logging/setLevel"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+    )
+}
+
+/// The answer to a call of which nobody knows whether it ran.
+pub(super) fn outcome_unknown(id: &str) -> Vec<u8> {
+    let message = "outcome_unknown: the gateway ended while this call was under way, and was \
+                   started again. The call may have run. Look at its effect before you repeat it.";
+    let body = json!({ "verdict": "deny", "reason": "outcome_unknown", "message": message });
+    let result = json!({
+        "content": [{ "type": "text", "text": message }],
+        "structuredContent": body,
+        "isError": true,
+        "resultType": "complete",
+    });
+    line(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}"))
+}
+
+/// The error that answers a request while no daemon can be had.
+pub(super) fn unavailable(id: &str, code: &str, problem: &str) -> Vec<u8> {
+    let message = format!("Weaver cannot serve: {problem}. No tool was called.");
+    let error = json!({ "code": -32603, "message": message, "data": { "code": code } });
+    line(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}"))
+}
+
+/// The request that opens a session again, with the parameters of the first.
+pub(super) fn resume(params: Option<&str>) -> Vec<u8> {
+    let params = params.unwrap_or("{}");
+    line(&format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{RESUME_ID},\"method\":\"initialize\",\"params\":{params}}}"
+    ))
+}
+
+/// The notification that follows it.
+pub(super) fn initialized() -> Vec<u8> {
+    let message: Value = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    line(&message.to_string())
+}
+
+fn line(message: &str) -> Vec<u8> {
+    format!("{message}\n").into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_answers_and_notices_are_told_apart() {
+        let request =
+            Envelope::read(br#"{"jsonrpc":"2.0","id":"a\u0062","method":"ping"}"#).unwrap();
+        assert_eq!((request.request_id(), request.answer_id()), (Some("\"a\\u0062\""), None));
+        let answer = Envelope::read(br#"{"id":7,"result":{"method":"x"}}"#).unwrap();
+        assert_eq!((answer.request_id(), answer.answer_id()), (None, Some("7")));
+        let notice = Envelope::read(br#"{"method":"notifications/progress"}"#).unwrap();
+        assert_eq!((notice.request_id(), notice.answer_id()), (None, None));
+        assert!(Envelope::read(b"[1]").is_none());
+    }
+
+    #[test]
+    fn only_the_daemons_word_is_a_farewell() {
+        let said = |text: &str| Envelope::read(text.as_bytes()).unwrap().farewell();
+        let word = format!(r#"{{"method":"{DRAINING}","params":{{"then":"stopped"}}}}"#);
+        assert_eq!(said(&word), Some(Farewell::Stopped));
+        assert_eq!(said(r#"{"method":"x","params":{"then":"stopped"}}"#), None);
+    }
+
+    #[test]
+    fn what_may_have_an_effect_is_never_repeated() {
+        for method in ["tools/call", "resources/read", "prompts/get", "tasks/cancel", "new/thing"] {
+            assert!(!is_repeatable(method), "{method}");
+        }
+    }
+
+    #[test]
+    fn answers_are_json_under_the_id_as_it_came() {
+        for line in [outcome_unknown("\"x\""), unavailable("7", "daemon.start", "no \"disk\"")] {
+            let value: Value = serde_json::from_slice(&line).unwrap();
+            assert!(value["id"] == json!("x") || value["id"] == json!(7));
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The gateway over HTTP: `/mcp` in both eras of the protocol, and what operators look at.
+//!
+//! Before anything else a request must name this host and come from no other web page: a page that
+//! a browser shows can send requests to programs on the same machine, also under a name of its own
+//! that it had resolved to this address (DNS rebinding). Then it must have the token of a client.
+//! Sizes, times and numbers are bounded: header, body, connections, sessions, and slow clients.
+
+mod clients;
+mod guard;
+mod mcp;
+mod metrics;
+mod sessions;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::middleware;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use weaver_types::Clock as _;
+
+pub use clients::{Clients, ClientsError, HttpClient, NewClient};
+
+use crate::config::Http;
+use crate::serve::Server;
+use metrics::Metrics;
+use sessions::HttpSessions;
+
+/// The most connections at once.
+const MAX_CONNECTIONS: usize = 1024;
+/// How long the header of a request may take.
+const HEADER_PATIENCE: Duration = Duration::from_secs(10);
+/// The largest header, in bytes.
+const MAX_HEADER: usize = 32 * 1024;
+/// How long a pause lasts after a connection could not be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What all requests share.
+pub(crate) struct HttpGateway {
+    pub(crate) server: Arc<Server>,
+    pub(crate) clients: Clients,
+    pub(crate) settings: Http,
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    pub(crate) sessions: HttpSessions,
+    pub(crate) metrics: Metrics,
+    /// Cancelled when nothing new is taken any more.
+    pub(crate) closing: CancellationToken,
+}
+
+impl HttpGateway {
+    /// The gateway of a server, which listens at `address`.
+    pub(crate) fn new(
+        server: Arc<Server>,
+        settings: Http,
+        address: SocketAddr,
+        closing: CancellationToken,
+    ) -> Self {
+        let clients = Clients::of_store(&server.config().store);
+        let (sessions, metrics) = (HttpSessions::default(), Metrics::default());
+        Self { server, clients, settings, address, sessions, metrics, closing }
+    }
+}
+
+/// Serves until the gateway closes. Requests under way are answered as long as the process lives.
+pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
+    let closing = gateway.closing.clone();
+    let router = router(Arc::clone(&gateway));
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let sweep = tokio::spawn(sessions::watch(Arc::clone(&gateway)));
+    loop {
+        let accepted = tokio::select! {
+            () = closing.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, _)) = accepted else {
+            // Too many open files, for instance: the next attempt may succeed.
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+        let _ = stream.set_nodelay(true);
+        let service = TowerToHyperService::new(router.clone());
+        tokio::spawn(async move {
+            let mut http = http1::Builder::new();
+            http.timer(TokioTimer::new())
+                .header_read_timeout(HEADER_PATIENCE)
+                .max_buf_size(MAX_HEADER)
+                .keep_alive(true);
+            // What a client does wrong at this level concerns nobody else.
+            let _ = http.serve_connection(TokioIo::new(stream), service).await;
+            drop(place);
+        });
+    }
+    sweep.abort();
+}
+
+fn router(gateway: Arc<HttpGateway>) -> Router {
+    let mcp = post(mcp::post).get(mcp::get).delete(mcp::delete);
+    Router::new()
+        .route("/mcp", mcp)
+        .route("/healthz", get(healthy))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics::show))
+        .fallback(nothing)
+        .layer(middleware::from_fn_with_state(Arc::clone(&gateway), guard::check))
+        .with_state(gateway)
+}
+
+/// The process runs.
+async fn healthy() -> &'static str {
+    "ok\n"
+}
+
+/// Clients can be served: the ledger takes effects.
+async fn ready(State(gateway): State<Arc<HttpGateway>>) -> Response {
+    let starting =
+        gateway.server.status().servers.values().filter(|problem| problem.is_some()).count();
+    let text = match starting {
+        0 => "ready\n".to_owned(),
+        many => format!("ready; {many} servers are away\n"),
+    };
+    text.into_response()
+}
+
+async fn nothing() -> Response {
+    (StatusCode::NOT_FOUND, "there is /mcp, /healthz, /readyz and /metrics\n").into_response()
+}
+
+/// The time now, for what expires.
+pub(crate) fn now() -> weaver_types::Timestamp {
+    weaver_types::SystemClock::default().now()
+}

@@ -1,0 +1,280 @@
+//! Clients that come over HTTP: who may, as whom, and until when. A token is shown once; the file has
+//! its digest alone.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use weaver_types::{OsRandom, PrincipalId, Timestamp, random_text};
+
+use crate::bounded_file;
+
+/// How every token begins, so that it is known for one where it should not be.
+const PREFIX: &str = "weaver_";
+/// The random bytes of a token.
+const TOKEN_BYTES: usize = 32;
+/// The largest file, in bytes.
+const MAX_FILE: usize = 1024 * 1024;
+/// The most clients.
+const MAX_CLIENTS: usize = 1_000;
+const VERSION: u32 = 1;
+
+/// A client that may come over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpClient {
+    /// Its name, which is what its runs are known by.
+    pub name: String,
+    /// SHA-256 of its token, in hexadecimal.
+    sha256: String,
+    /// Who it acts as.
+    pub principal: PrincipalId,
+    /// What it sees; without one, what `[gateway]` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// When it was added.
+    pub created: Timestamp,
+    /// Until when it may come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Timestamp>,
+}
+
+/// A client that is to be added.
+#[derive(Debug, Clone)]
+pub struct NewClient {
+    /// Its name.
+    pub name: String,
+    /// Who it acts as.
+    pub principal: PrincipalId,
+    /// What it sees.
+    pub profile: Option<String>,
+    /// Until when it may come.
+    pub expires: Option<Timestamp>,
+}
+
+/// Why the clients cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientsError {
+    /// The file cannot be read or written.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// There is a client of this name.
+    #[error("there is a client `{0}` already; remove it first, or take another name")]
+    Taken(String),
+    /// There is none.
+    #[error("there is no client `{0}`; `weaver clients list` shows them")]
+    Unknown(String),
+    /// This cannot name a client.
+    #[error("`{0}` cannot name a client; use up to 32 of a-z, 0-9, `_` and `-`")]
+    Name(String),
+    /// There are too many.
+    #[error("there are {MAX_CLIENTS} clients, which is the most; remove some")]
+    TooMany,
+    /// No token can be made.
+    #[error(transparent)]
+    Random(#[from] weaver_types::RandomError),
+}
+
+impl ClientsError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::File { .. } => "clients.file",
+            Self::Taken(_) => "clients.taken",
+            Self::Unknown(_) => "clients.unknown",
+            Self::Name(_) => "clients.name",
+            Self::TooMany => "clients.too_many",
+            Self::Random(_) => "clients.random",
+        }
+    }
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClientFile {
+    v: u32,
+    clients: Vec<HttpClient>,
+}
+
+/// The file of the clients, beside the store.
+#[derive(Debug)]
+pub struct Clients {
+    path: PathBuf,
+    known: Mutex<Option<ReadFile>>,
+}
+
+/// What was read of the file, and when it was written.
+#[derive(Debug)]
+struct ReadFile {
+    stamp: (u64, SystemTime),
+    by_digest: BTreeMap<String, HttpClient>,
+}
+
+impl Clients {
+    /// The clients of the gateway with this store.
+    #[must_use]
+    pub fn of_store(store: &Path) -> Self {
+        let mut name = store.file_name().unwrap_or_default().to_owned();
+        name.push(".clients.json");
+        Self { path: store.with_file_name(name), known: Mutex::new(None) }
+    }
+
+    /// All of them.
+    ///
+    /// # Errors
+    /// [`ClientsError::File`], for a file that cannot be read.
+    pub fn all(&self) -> Result<Vec<HttpClient>, ClientsError> {
+        if !self.path.exists() {
+            return Ok(Vec::new());
+        }
+        let text = bounded_file::text(&self.path, MAX_FILE).map_err(|error| self.failed(error))?;
+        let file: ClientFile = serde_json::from_str(&text).map_err(|error| self.failed(error))?;
+        if file.v > VERSION {
+            let problem = format!("it has version {}, this build knows {VERSION}", file.v);
+            return Err(self.failed(problem));
+        }
+        Ok(file.clients)
+    }
+
+    /// Adds a client and returns its token, which is kept nowhere.
+    ///
+    /// # Errors
+    /// [`ClientsError`].
+    pub fn add(&self, new: NewClient, now: Timestamp) -> Result<String, ClientsError> {
+        let NewClient { name, principal, profile, expires } = new;
+        if weaver_types::UpstreamName::parse(name.as_str()).is_err() {
+            return Err(ClientsError::Name(name.chars().take(80).collect()));
+        }
+        let mut clients = self.all()?;
+        if clients.iter().any(|client| client.name == name) {
+            return Err(ClientsError::Taken(name));
+        }
+        if clients.len() >= MAX_CLIENTS {
+            return Err(ClientsError::TooMany);
+        }
+        let token = random_text(PREFIX, TOKEN_BYTES, &OsRandom)?;
+        let sha256 = digest(&token);
+        clients.push(HttpClient { name, sha256, principal, profile, created: now, expires });
+        self.write(clients)?;
+        Ok(token)
+    }
+
+    /// Removes a client; its token is of no use from now on.
+    ///
+    /// # Errors
+    /// [`ClientsError`].
+    pub fn remove(&self, name: &str) -> Result<(), ClientsError> {
+        let mut clients = self.all()?;
+        let before = clients.len();
+        clients.retain(|client| client.name != name);
+        if clients.len() == before {
+            return Err(ClientsError::Unknown(name.chars().take(80).collect()));
+        }
+        self.write(clients)
+    }
+
+    /// The client with this token, where it may come now. The file is read again when it has
+    /// changed.
+    ///
+    /// Tokens are looked up by their digests: how long that takes says nothing of a token.
+    ///
+    /// # Errors
+    /// [`ClientsError::File`], for a file that cannot be read: then nobody may come.
+    pub fn find(&self, token: &str, now: Timestamp) -> Result<Option<HttpClient>, ClientsError> {
+        let stamp = match fs::metadata(&self.path) {
+            Ok(about) => (about.len(), about.modified().map_err(|error| self.failed(error))?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(self.failed(error)),
+        };
+        let mut known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if known.as_ref().is_none_or(|read| read.stamp != stamp) {
+            let all = self.all()?;
+            let by_digest = all.into_iter().map(|client| (client.sha256.clone(), client)).collect();
+            *known = Some(ReadFile { stamp, by_digest });
+        }
+        let client = known.as_ref().and_then(|read| read.by_digest.get(&digest(token)));
+        let valid = client.filter(|client| client.expires.is_none_or(|expires| now < expires));
+        Ok(valid.cloned())
+    }
+
+    /// Writes the file whole or not at all, for this user alone.
+    fn write(&self, clients: Vec<HttpClient>) -> Result<(), ClientsError> {
+        let text = serde_json::to_string_pretty(&ClientFile { v: VERSION, clients })
+            .map_err(|error| self.failed(error))?;
+        let fresh = self.path.with_extension("json.new");
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let written = options.open(&fresh).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        });
+        written.and_then(|()| fs::rename(&fresh, &self.path)).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, problem: impl ToString) -> ClientsError {
+        ClientsError::File { path: self.path.clone(), problem: problem.to_string() }
+    }
+}
+
+fn digest(token: &str) -> String {
+    Sha256::digest(token.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn new(name: &str, expires: Option<Timestamp>) -> NewClient {
+        let principal = PrincipalId::parse("ana").unwrap();
+        NewClient { name: name.to_owned(), principal, profile: None, expires }
+    }
+
+    fn at(micros: i64) -> Timestamp {
+        Timestamp::from_micros(micros)
+    }
+
+    #[test]
+    fn a_token_is_found_until_it_expires_or_is_removed_and_the_file_never_has_it() {
+        let root = tempfile::tempdir().unwrap();
+        let clients = Clients::of_store(&root.path().join("ledger.db"));
+        assert!(clients.find("weaver_x", at(1)).unwrap().is_none(), "without a file nobody may");
+        let token = clients.add(new("desk", Some(at(100))), at(1)).unwrap();
+        assert!(token.starts_with(PREFIX));
+        let text = fs::read_to_string(&clients.path).unwrap();
+        assert!(!text.contains(&token) && text.contains("desk"));
+        assert_eq!(clients.find(&token, at(99)).unwrap().unwrap().name, "desk");
+        assert!(clients.find(&token, at(100)).unwrap().is_none(), "it has expired");
+        assert!(clients.find(&token.replacen('w', "", 1), at(1)).unwrap().is_none());
+        let other = clients.add(new("other", None), at(1)).unwrap();
+        assert!(clients.find(&other, at(1)).unwrap().is_some(), "the file is read again");
+        clients.remove("other").unwrap();
+        assert!(clients.find(&other, at(1)).unwrap().is_none());
+        assert_eq!(clients.remove("other").unwrap_err().code(), "clients.unknown");
+        assert_eq!(clients.add(new("desk", None), at(1)).unwrap_err().code(), "clients.taken");
+        assert_eq!(clients.add(new("a b", None), at(1)).unwrap_err().code(), "clients.name");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_lets_nobody_in() {
+        let root = tempfile::tempdir().unwrap();
+        let clients = Clients::of_store(&root.path().join("ledger.db"));
+        for text in ["{", r#"{"v":9,"clients":[]}"#, r#"{"v":1,"clients":[],"all":true}"#] {
+            fs::write(&clients.path, text).unwrap();
+            assert_eq!(clients.find("weaver_x", at(1)).unwrap_err().code(), "clients.file");
+        }
+    }
+}

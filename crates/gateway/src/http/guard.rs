@@ -1,0 +1,161 @@
+//! What every request must pass before it is looked at: its host, its origin, and its token.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use super::clients::HttpClient;
+use super::{HttpGateway, now};
+
+/// Who sends a request.
+#[derive(Debug, Clone)]
+pub(super) struct Caller {
+    /// The client of the token; `None` for one without, where the configuration lets it in.
+    pub(super) client: Option<HttpClient>,
+}
+
+impl Caller {
+    /// The name that its runs are known by.
+    pub(super) fn name(&self) -> &str {
+        self.client.as_ref().map_or("anonymous", |client| client.name.as_str())
+    }
+}
+
+/// Checks a request and lets it go on.
+pub(super) async fn check(
+    State(gateway): State<Arc<HttpGateway>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    gateway.metrics.count_request();
+    if gateway.closing.is_cancelled() {
+        let problem = "the gateway is about to end; try again in a moment";
+        return refused(&gateway, StatusCode::SERVICE_UNAVAILABLE, problem);
+    }
+    let headers = request.headers();
+    if !is_host_known(&gateway, headers) {
+        return refused(
+            &gateway,
+            StatusCode::FORBIDDEN,
+            "this host is not served here; name it under `[http] hosts`",
+        );
+    }
+    if !is_origin_known(&gateway, headers) {
+        return refused(
+            &gateway,
+            StatusCode::FORBIDDEN,
+            "requests of this origin are not served; name it under `[http] origins`",
+        );
+    }
+    // That the process runs is no secret; all else needs a token.
+    if request.uri().path() == "/healthz" {
+        return next.run(request).await;
+    }
+    match caller(&gateway, headers) {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(problem) => {
+            let mut response = refused(&gateway, StatusCode::UNAUTHORIZED, problem);
+            let challenge = HeaderValue::from_static("Bearer realm=\"weaver\"");
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+            response
+        }
+    }
+}
+
+fn refused(gateway: &HttpGateway, status: StatusCode, problem: &'static str) -> Response {
+    gateway.metrics.count_refusal();
+    (status, format!("{problem}\n")).into_response()
+}
+
+/// The host that the request names must be this one: a page whose name was made to resolve to this
+/// address names its own.
+fn is_host_known(gateway: &HttpGateway, headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(HOST).into_iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
+    let Ok(host) = host.to_str() else { return false };
+    let name = host_name(host);
+    let own = gateway.address.ip();
+    let loopback = own.is_loopback() && is_loopback(name);
+    loopback
+        || name == own.to_string()
+        || name == format!("[{own}]")
+        || gateway.settings.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// A request of a web page names the page's origin. Programs name none.
+fn is_origin_known(gateway: &HttpGateway, headers: &HeaderMap) -> bool {
+    headers.get_all(ORIGIN).into_iter().all(|origin| {
+        let Ok(origin) = origin.to_str() else { return false };
+        gateway.settings.origins.iter().any(|known| known.eq_ignore_ascii_case(origin))
+    })
+}
+
+fn is_loopback(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost") || name == "127.0.0.1" || name == "[::1]"
+}
+
+/// The name of a host without its port.
+fn host_name(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !name.is_empty() => {
+            // An address in brackets has colons of its own.
+            if name.starts_with('[') && !name.ends_with(']') { host } else { name }
+        }
+        _ => host,
+    }
+}
+
+/// Whose token the request has.
+fn caller(gateway: &HttpGateway, headers: &HeaderMap) -> Result<Caller, &'static str> {
+    let mut given = headers.get_all(AUTHORIZATION).into_iter();
+    let Some(first) = given.next() else {
+        return match gateway.settings.anonymous {
+            true => Ok(Caller { client: None }),
+            false => Err("a token is needed: `weaver clients add NAME` makes one"),
+        };
+    };
+    if given.next().is_some() {
+        return Err("there are two `Authorization` headers");
+    }
+    let text = first.to_str().unwrap_or_default();
+    let token = match text.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
+        _ => return Err("the `Authorization` header must be `Bearer TOKEN`"),
+    };
+    match gateway.clients.find(token, now()) {
+        Ok(Some(client)) => Ok(Caller { client: Some(client) }),
+        Ok(None) => Err("the token is not known, was removed, or has expired"),
+        Err(error) => {
+            tracing::error!(%error, "the clients cannot be read; nobody is let in");
+            Err("the clients cannot be read; the log says why")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_no_part_of_a_host() {
+        for (host, name) in [
+            ("localhost:80", "localhost"),
+            ("localhost", "localhost"),
+            ("[::1]:80", "[::1]"),
+            ("[::1]", "[::1]"),
+            ("evil.example:80", "evil.example"),
+            ("127.0.0.1.evil.example", "127.0.0.1.evil.example"),
+            (":80", ":80"),
+        ] {
+            assert_eq!(host_name(host), name, "{host}");
+        }
+        assert!(is_loopback("LOCALHOST") && !is_loopback("localhost.evil.example"));
+    }
+}

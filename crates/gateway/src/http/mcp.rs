@@ -1,0 +1,276 @@
+//! `/mcp`: Streamable HTTP of 2025-03-26 to 2025-11-25, with sessions, and of 2026-07-28, whose
+//! requests stand alone.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::stream;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::HttpGateway;
+use super::guard::Caller;
+use super::sessions::{HttpSession, NoSession};
+
+/// The largest message, in bytes.
+const MAX_BODY: usize = 16 * 1024 * 1024;
+/// How long a body may take.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
+/// After how long an answer that does not come becomes a stream, on which signs of life are sent.
+const STREAM_AFTER: Duration = Duration::from_secs(5);
+/// How often they are sent: proxies commonly end what is silent for a minute.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+const VERSIONS: [&str; 5] = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+const MODERN: &str = "2026-07-28";
+
+type Shared = State<Arc<HttpGateway>>;
+
+/// A message of a client.
+pub(super) async fn post(
+    State(gateway): Shared,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    if let Err(problem) = check_headers(&parts.headers) {
+        return error(StatusCode::BAD_REQUEST, -32600, problem);
+    }
+    if !is_json(&parts.headers) {
+        return error(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            -32600,
+            "the body must be application/json",
+        );
+    }
+    let body = match tokio::time::timeout(BODY_PATIENCE, to_bytes(body, MAX_BODY)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => {
+            return error(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                -32600,
+                "the body is larger than 16 MiB, or broke off",
+            );
+        }
+        Err(_) => {
+            return error(StatusCode::REQUEST_TIMEOUT, -32600, "the body did not come in time");
+        }
+    };
+    gateway.metrics.count_message();
+    let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let method = message.get("method").and_then(Value::as_str).unwrap_or_default();
+    let (opened, session) = match session_of(&gateway, &caller, &parts.headers, &message) {
+        Ok(found) => found,
+        Err(response) => return *response,
+    };
+    let answers = session.messages.take(&body).await;
+    // A notification and an answer of the client have none.
+    let is_request = message.get("id").is_some() && !method.is_empty() || !message.is_object();
+    let mut response = match is_request {
+        true => answer(answers, accepts_stream(&parts.headers)).await,
+        false => StatusCode::ACCEPTED.into_response(),
+    };
+    if let Some(id) = opened.and_then(|id| id.parse().ok()) {
+        response.headers_mut().insert(SESSION, id);
+    }
+    response
+}
+
+/// The session of a message, with its id where it begins with it.
+fn session_of(
+    gateway: &Arc<HttpGateway>,
+    caller: &Caller,
+    headers: &HeaderMap,
+    message: &Value,
+) -> Result<(Option<String>, Arc<HttpSession>), Box<Response>> {
+    let modern = headers.get(VERSION).is_some_and(|version| version == MODERN);
+    let named = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
+    if modern || named.is_some() {
+        let standing = gateway.sessions.standing(gateway, caller);
+        return standing.map(|session| (None, session)).map_err(no_session);
+    }
+    match headers.get(SESSION).map(|id| id.to_str().unwrap_or_default()) {
+        Some(id) => match gateway.sessions.find(id, caller) {
+            Some(session) => Ok((None, session)),
+            None => Err(Box::new(error(
+                StatusCode::NOT_FOUND,
+                -32001,
+                "there is no such session; initialize again",
+            ))),
+        },
+        None if message.get("method").is_some_and(|method| method == "initialize") => {
+            let begun = gateway.sessions.begin(gateway, caller);
+            begun.map(|(id, session)| (Some(id), session)).map_err(no_session)
+        }
+        None => Err(Box::new(error(
+            StatusCode::BAD_REQUEST,
+            -32600,
+            "send `initialize` first, then its `Mcp-Session-Id` with every request",
+        ))),
+    }
+}
+
+fn no_session(reason: NoSession) -> Box<Response> {
+    Box::new(match reason {
+        NoSession::TooMany => error(
+            StatusCode::SERVICE_UNAVAILABLE,
+            -32603,
+            "there are too many sessions; try again later",
+        ),
+        NoSession::Refused(refused) => error(StatusCode::FORBIDDEN, -32603, &refused.to_string()),
+    })
+}
+
+/// The answer to a request: at once where it comes alone, else a stream that ends with it.
+async fn answer(mut answers: mpsc::Receiver<Vec<u8>>, streams: bool) -> Response {
+    let first = tokio::time::timeout(STREAM_AFTER, answers.recv()).await;
+    let mut early = Vec::new();
+    match first {
+        Ok(None) => return error(StatusCode::OK, -32603, "the request was cancelled"),
+        Ok(Some(line)) if is_answer(&line) || !streams => {
+            let mut line = line;
+            while !is_answer(&line) {
+                match answers.recv().await {
+                    Some(next) => line = next,
+                    None => return error(StatusCode::OK, -32603, "the request was cancelled"),
+                }
+            }
+            return ([(CONTENT_TYPE, "application/json")], line).into_response();
+        }
+        Ok(Some(line)) => early.push(line),
+        Err(_) if !streams => {
+            while let Some(line) = answers.recv().await {
+                if is_answer(&line) {
+                    return ([(CONTENT_TYPE, "application/json")], line).into_response();
+                }
+            }
+            return error(StatusCode::OK, -32603, "the request was cancelled");
+        }
+        Err(_) => {}
+    }
+    let events = stream::unfold((early, answers), |(mut early, mut answers)| async move {
+        if let Some(line) = early.pop() {
+            return Some((event(None, &line), (early, answers)));
+        }
+        let bytes = match tokio::time::timeout(HEARTBEAT, answers.recv()).await {
+            Ok(Some(line)) => event(None, &line),
+            Ok(None) => return None,
+            Err(_) => Ok(Bytes::from_static(b": waiting\n\n")),
+        };
+        Some((bytes, (early, answers)))
+    });
+    event_stream(Body::from_stream(events))
+}
+
+/// The stream of what a client is told beside the answers to its requests.
+pub(super) async fn get(
+    State(gateway): Shared,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+) -> Response {
+    if !accepts_stream(&headers) {
+        return error(StatusCode::NOT_ACCEPTABLE, -32600, "accept text/event-stream");
+    }
+    let id = headers.get(SESSION).and_then(|id| id.to_str().ok());
+    let Some(id) = id else {
+        return error(StatusCode::METHOD_NOT_ALLOWED, -32600, "a stream needs an `Mcp-Session-Id`");
+    };
+    let Some(session) = gateway.sessions.find(id, &caller) else {
+        return error(StatusCode::NOT_FOUND, -32001, "there is no such session; initialize again");
+    };
+    let seen = headers.get(LAST_EVENT).and_then(|id| id.to_str().ok()?.parse().ok());
+    let seen: u64 = seen.unwrap_or_else(|| session.last_notice());
+    let session = Arc::downgrade(&session);
+    let events = stream::unfold((session, seen), |(session, seen)| async move {
+        // The stream ends with its session.
+        let open = session.upgrade()?;
+        match tokio::time::timeout(HEARTBEAT, open.notice_after(seen)).await {
+            Ok((number, line)) => Some((event(Some(number), &line), (session, number))),
+            Err(_) => Some((Ok(Bytes::from_static(b": waiting\n\n")), (session, seen))),
+        }
+    });
+    event_stream(Body::from_stream(events))
+}
+
+/// The end of a session.
+pub(super) async fn delete(
+    State(gateway): Shared,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+) -> Response {
+    let id = headers.get(SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
+    match gateway.sessions.take(id, &caller) {
+        Some(session) => {
+            tokio::spawn(async move { session.messages.end().await });
+            StatusCode::NO_CONTENT.into_response()
+        }
+        None => error(StatusCode::NOT_FOUND, -32001, "there is no such session"),
+    }
+}
+
+fn check_headers(headers: &HeaderMap) -> Result<(), &'static str> {
+    match headers.get(VERSION).map(|version| version.to_str().unwrap_or_default()) {
+        Some(version) if !VERSIONS.contains(&version) => {
+            Err("the `MCP-Protocol-Version` is not spoken here; 2025-11-25 and 2026-07-28 are")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/json")
+}
+
+fn accepts_stream(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).into_iter().filter_map(|accept| accept.to_str().ok());
+    accepted.flat_map(|accept| accept.split(',')).any(|kind| {
+        matches!(
+            kind.split(';').next().unwrap_or_default().trim(),
+            "text/event-stream" | "*/*" | "text/*"
+        )
+    })
+}
+
+fn is_answer(line: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Kind {
+        method: Option<serde::de::IgnoredAny>,
+    }
+    serde_json::from_slice::<Kind>(line).is_ok_and(|kind| kind.method.is_none())
+}
+
+/// One event of a stream (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). A
+/// message of ours is one line, so its data is too.
+fn event(number: Option<u64>, line: &[u8]) -> Result<Bytes, Infallible> {
+    let mut out = Vec::with_capacity(line.len() + 64);
+    if let Some(number) = number {
+        out.extend_from_slice(format!("id: {number}\n").as_bytes());
+    }
+    out.extend_from_slice(b"event: message\ndata: ");
+    out.extend_from_slice(line.trim_ascii_end());
+    out.extend_from_slice(b"\n\n");
+    Ok(Bytes::from(out))
+}
+
+fn event_stream(body: Body) -> Response {
+    let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")];
+    (headers, body).into_response()
+}
+
+fn error(status: StatusCode, code: i64, problem: &str) -> Response {
+    let body =
+        json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": problem } });
+    (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}

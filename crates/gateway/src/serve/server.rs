@@ -1,0 +1,428 @@
+//! A gateway that serves, whoever its clients are and however they reach it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::{self, WeakSender};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use weaver_types::PrincipalId;
+
+use super::client::Client;
+use super::client_process::ClientKey;
+use super::error::ServeError;
+use super::gateway::Gateway;
+use super::message;
+use super::notices::LinkedClient;
+use super::open;
+use super::requests::Requests;
+use super::stream::StreamSession;
+use super::{ServeOptions, approvals, covered, reload, server_requests};
+use crate::config::{Config, Profile};
+use crate::publish::{self, Keeper, KeeperTask};
+
+/// How long calls under way may take after the only client has gone. Clients commonly kill a server
+/// that is still there after two seconds, and what came of its calls would not be recorded.
+const GRACE: Duration = Duration::from_millis(800);
+/// How long a request may go on waiting for a server that starts.
+const STARTING: Duration = Duration::from_millis(700);
+/// How often the runs of clients that are gone are looked for.
+const RUN_LOOK: Duration = Duration::from_secs(30);
+/// How many lines that answer one message are queued for a slow reader.
+const MAX_ANSWERS: usize = 64;
+/// How long their ends may take to be recorded, and answers to be written.
+const LAST_WRITES: Duration = Duration::from_secs(10);
+
+/// The message to a client's shim that the gateway is about to end.
+pub const DRAINING: &str = "notifications/weaver/draining";
+
+/// What comes after the gateway's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Farewell {
+    /// Another gateway takes its place.
+    Restarting,
+    /// None, until somebody starts one.
+    Stopped,
+}
+
+/// A gateway that serves.
+pub struct Server {
+    gateway: Arc<Gateway>,
+    watching: Vec<JoinHandle<()>>,
+    keeper: Mutex<Option<KeeperTask>>,
+    sessions: Sessions,
+}
+
+/// Who a session belongs to, and what it sees.
+#[derive(Debug, Clone)]
+pub struct SessionOwner {
+    /// Whose runs it works in.
+    pub client: ClientKey,
+    /// Who it acts as; without a name, the principal of the configuration.
+    pub principal: Option<PrincipalId>,
+    /// The name of its profile; without one, what `[gateway]` says.
+    pub profile: Option<String>,
+    /// What the session is called where an operator sees it.
+    pub label: String,
+}
+
+/// A session, as an operator sees it.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub struct SessionStatus {
+    /// What it is called.
+    pub label: String,
+    /// Who it acts as.
+    pub principal: PrincipalId,
+    /// The client, in words.
+    pub client: String,
+    /// The requests under way.
+    pub requests: usize,
+}
+
+/// What an operator sees of a gateway.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub struct ServerStatus {
+    /// The sessions, in the order in which they began.
+    pub sessions: Vec<SessionStatus>,
+    /// The servers, by name, with what is the matter with each that is not there.
+    pub servers: BTreeMap<String, Option<String>>,
+    /// The calls that wait for an approval.
+    pub held: usize,
+}
+
+/// The sessions that are open.
+#[derive(Default)]
+struct Sessions {
+    last: AtomicU64,
+    open: Mutex<BTreeMap<u64, OpenSession>>,
+}
+
+#[derive(Clone)]
+struct OpenSession {
+    requests: Weak<Requests>,
+    /// Where the client can be told that the gateway is about to end.
+    announcements: Option<WeakSender<Vec<u8>>>,
+    status: SessionStatus,
+}
+
+impl Sessions {
+    fn begin(&self, session: OpenSession) -> u64 {
+        let number = self.last.fetch_add(1, Ordering::Relaxed);
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(number, session);
+        number
+    }
+
+    fn end(&self, number: u64) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    fn are_over(&self) -> bool {
+        self.all().iter().all(|session| {
+            let under_way = session.requests.upgrade().map_or(0, |requests| requests.under_way());
+            session.announcements.is_none() && under_way == 0
+        })
+    }
+
+    fn all(&self) -> Vec<OpenSession> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+}
+
+impl Server {
+    /// Opens documents and store, and begins to start the servers.
+    ///
+    /// # Errors
+    /// [`ServeError`], when the documents or the store cannot be opened. Servers that cannot be
+    /// reached are no error: their tools say so when they are called.
+    pub async fn open(config: Config, options: ServeOptions) -> Result<Self, ServeError> {
+        let mut opened = open::open(&config, options)?;
+        let (keeper, pruning) = (opened.keeper.take(), opened.pruning.take());
+        let gateway = Arc::new(Gateway::new(config, opened).await?);
+        let keeper = keeper.map(Keeper::start);
+        let pruning = pruning.map(|(ledger, rules)| {
+            let (tenant, clock) = (gateway.tenant.clone(), Arc::clone(&gateway.clock));
+            tokio::spawn(publish::prune(ledger, rules, tenant, clock))
+        });
+        gateway.upstreams.start(&gateway);
+        let watching = [
+            tokio::spawn(approvals::watch(Arc::clone(&gateway))),
+            tokio::spawn(reload::watch(Arc::clone(&gateway))),
+            tokio::spawn(covered::watch(Arc::clone(&gateway))),
+            tokio::spawn(watch_runs(Arc::clone(&gateway))),
+            tokio::spawn(server_requests::serve(Arc::clone(&gateway))),
+        ];
+        let watching = watching.into_iter().chain(pruning).collect();
+        Ok(Self { gateway, watching, keeper: Mutex::new(keeper), sessions: Sessions::default() })
+    }
+
+    /// The configuration that it serves.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.gateway.config
+    }
+
+    /// The client of a session.
+    fn client(&self, owner: &SessionOwner) -> Result<Arc<Client>, ServeError> {
+        let config = &self.gateway.config;
+        let profile: &Profile = match &owner.profile {
+            None => &config.profile,
+            Some(name) => config.profiles.get(name).ok_or_else(|| ServeError::Profile {
+                name: message::shown(name),
+                known: config.profiles.keys().cloned().collect(),
+            })?,
+        };
+        let id = owner.principal.as_ref().unwrap_or(&config.principal);
+        let principal = self.gateway.kernel.policy().principal(id);
+        let principal = principal.ok_or_else(|| ServeError::Principal { id: id.clone() })?;
+        let runs = self.gateway.runs.of(&principal, owner.client.clone());
+        Client::new(&self.gateway, profile.clone(), id, runs).map(Arc::new)
+    }
+
+    /// Looks whether a session of this owner could begin.
+    ///
+    /// # Errors
+    /// [`ServeError`], for a profile that the configuration, or a principal that the policy does
+    /// not know.
+    pub fn check(&self, owner: &SessionOwner) -> Result<(), ServeError> {
+        self.client(owner).map(drop)
+    }
+
+    /// Serves the only client on a stream, until the stream ends, and then whatever it left behind.
+    ///
+    /// # Errors
+    /// [`ServeError`], for an owner that the configuration or the policy does not know, and when
+    /// the stream fails.
+    pub async fn serve_alone(
+        &self,
+        owner: &SessionOwner,
+        reader: impl AsyncRead + Unpin,
+        writer: impl AsyncWrite + Unpin + Send + 'static,
+    ) -> Result<(), ServeError> {
+        let client = self.client(owner)?;
+        let session = StreamSession::begin(&client, writer);
+        let ended = session.read(reader, &CancellationToken::new()).await;
+        let requests = Arc::clone(&session.requests);
+        requests.stop_waiting();
+        // Every call under way ends, and its end is recorded, before the pipes close. What has not
+        // ended by itself loses its server.
+        let _ = tokio::time::timeout(STARTING, requests.all_done()).await;
+        self.gateway.upstreams.stop_waiting();
+        let _ = tokio::time::timeout(GRACE, requests.all_done()).await;
+        self.gateway.upstreams.close().await;
+        let _ = tokio::time::timeout(LAST_WRITES, requests.all_done()).await;
+        drop(requests);
+        let _ = tokio::time::timeout(LAST_WRITES, session.finish()).await;
+        left(client).await;
+        ended
+    }
+
+    /// Serves one of many clients on a stream, until the stream ends or `stopped` is cancelled. Its
+    /// calls that are under way then go on to their ends, which are recorded; nobody waits for them.
+    ///
+    /// # Errors
+    /// As [`serve_alone`](Self::serve_alone).
+    pub async fn serve(
+        &self,
+        owner: &SessionOwner,
+        reader: impl AsyncRead + Unpin,
+        writer: impl AsyncWrite + Unpin + Send + 'static,
+        stopped: &CancellationToken,
+    ) -> Result<(), ServeError> {
+        let client = self.client(owner)?;
+        let session = StreamSession::begin(&client, writer);
+        let number = self.sessions.begin(OpenSession {
+            requests: Arc::downgrade(&session.requests),
+            announcements: Some(session.announcements()),
+            status: status_of(owner, &client)?,
+        });
+        let ended = session.read(reader, stopped).await;
+        session.requests.stop_waiting();
+        session.requests.all_done().await;
+        session.finish().await;
+        self.sessions.end(number);
+        left(client).await;
+        ended
+    }
+
+    /// Begins a session that is fed message by message.
+    ///
+    /// # Errors
+    /// [`ServeError`], for an owner that the configuration or the policy does not know.
+    pub fn begin(self: &Arc<Self>, owner: &SessionOwner) -> Result<MessageSession, ServeError> {
+        let client = self.client(owner)?;
+        let requests = Arc::new(Requests::new(Arc::clone(&client), Arc::default()));
+        let (outbox, lines) = mpsc::channel(MAX_ANSWERS);
+        let linked = LinkedClient::of(&client, &outbox);
+        let linked = tokio::sync::Mutex::new(Some(linked));
+        let lines = tokio::sync::Mutex::new(lines);
+        let number = self.sessions.begin(OpenSession {
+            requests: Arc::downgrade(&requests),
+            announcements: None,
+            status: status_of(owner, &client)?,
+        });
+        let server = Arc::clone(self);
+        Ok(MessageSession { server, client, requests, number, linked, lines, _outbox: outbox })
+    }
+
+    /// Tells every session that the gateway is about to end, and waits until all of them are over.
+    /// Their clients send nothing more then; what is under way is answered first, except that nobody
+    /// waits for an approval any more: its request lives on in the store.
+    ///
+    /// False when sessions are left after `patience`.
+    pub async fn drain(&self, farewell: Farewell, patience: Duration) -> bool {
+        let line = message::notification_with(DRAINING, serde_json::json!({ "then": farewell }));
+        for session in self.sessions.all() {
+            let announcements = session.announcements.as_ref().and_then(WeakSender::upgrade);
+            if let Some(announcements) = announcements {
+                let _ = announcements.send(line.clone()).await;
+            }
+            if let Some(requests) = session.requests.upgrade() {
+                requests.stop_waiting();
+            }
+        }
+        self.sessions_over(patience).await
+    }
+
+    /// Waits until no session is left; false when some are after `patience`. One that is fed message
+    /// by message is over when nothing is under way.
+    pub async fn sessions_over(&self, patience: Duration) -> bool {
+        let over = async {
+            while !self.sessions.are_over() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(patience, over).await.is_ok()
+    }
+
+    /// True while a client is there, or a request waits for an answer.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        !self.sessions.is_empty()
+    }
+
+    /// What an operator sees.
+    #[must_use]
+    pub fn status(&self) -> ServerStatus {
+        let sessions = self.sessions.all().into_iter().map(|session| SessionStatus {
+            requests: session.requests.upgrade().map_or(0, |requests| requests.under_way()),
+            ..session.status
+        });
+        ServerStatus {
+            sessions: sessions.collect(),
+            servers: self.gateway.upstreams.problems(),
+            held: self.gateway.kernel.open_requests().len(),
+        }
+    }
+
+    /// Ends the servers, and signs the last of the log. What is asked after it finds no server.
+    pub async fn close(&self) {
+        self.gateway.upstreams.stop_waiting();
+        self.gateway.upstreams.close().await;
+        self.watching.iter().for_each(JoinHandle::abort);
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(keeper) = keeper {
+            keeper.end().await;
+        }
+    }
+}
+
+/// A session that is fed message by message, as over HTTP.
+pub struct MessageSession {
+    server: Arc<Server>,
+    client: Arc<Client>,
+    requests: Arc<Requests>,
+    number: u64,
+    linked: tokio::sync::Mutex<Option<LinkedClient>>,
+    /// What goes to the client beside the answers to its requests.
+    lines: tokio::sync::Mutex<mpsc::Receiver<Vec<u8>>>,
+    _outbox: mpsc::Sender<Vec<u8>>,
+}
+
+impl MessageSession {
+    /// Takes a message. What comes of it are lines: notifications, and at last the answer, where it
+    /// is a request; the receiver ends with them.
+    pub async fn take(&self, message: &[u8]) -> mpsc::Receiver<Vec<u8>> {
+        let (outbox, answers) = mpsc::channel(MAX_ANSWERS);
+        self.requests.take(message, &outbox).await;
+        answers
+    }
+
+    /// Ends when there is something to tell the client, or to ask it, beside the answers to its
+    /// requests; the line says it.
+    pub async fn changed(&self) -> Vec<u8> {
+        let mut lines = self.lines.lock().await;
+        tokio::select! {
+            Some(line) = lines.recv() => line,
+            line = self.tools_changed() => line,
+        }
+    }
+
+    async fn tools_changed(&self) -> Vec<u8> {
+        let mut changes = self.client.gateway.changes();
+        while changes.changed().await.is_ok() {
+            if self.requests.session().wants_changes(&self.client) {
+                return message::notification("notifications/tools/list_changed");
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// How many requests are under way.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.requests.under_way()
+    }
+
+    /// Ends the session. Calls under way go on to their ends.
+    pub async fn end(&self) {
+        self.requests.stop_waiting();
+        self.requests.all_done().await;
+        self.server.sessions.end(self.number);
+        if let Some(linked) = self.linked.lock().await.take() {
+            linked.end().await;
+        }
+        left(Arc::clone(&self.client)).await;
+    }
+}
+
+impl Drop for MessageSession {
+    fn drop(&mut self) {
+        self.server.sessions.end(self.number);
+    }
+}
+
+fn status_of(owner: &SessionOwner, client: &Client) -> Result<SessionStatus, ServeError> {
+    Ok(SessionStatus {
+        label: owner.label.clone(),
+        principal: client.principal()?.id.clone(),
+        client: owner.client.shown(),
+        requests: 0,
+    })
+}
+
+/// Ends the runs of clients that are gone, for as long as the gateway serves.
+async fn watch_runs(gateway: Arc<Gateway>) {
+    loop {
+        tokio::time::sleep(RUN_LOOK).await;
+        if let Err(error) = gateway.runs.end_gone(&gateway.kernel).await {
+            tracing::warn!(%error, "the ends of runs whose clients are gone are not recorded");
+        }
+    }
+}
+
+/// Records that a client's session is over.
+async fn left(client: Arc<Client>) {
+    if let Err(error) = client.leave().await {
+        tracing::warn!(%error, "the end of the run is not recorded");
+    }
+}
