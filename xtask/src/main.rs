@@ -62,6 +62,9 @@ enum Verb {
     /// Drive `weaver serve` with MCP servers and clients from npm and PyPI.
     #[command(disable_help_flag = true)]
     Interop(harness::Args),
+    /// Run the official conformance suite of the protocol against a gateway.
+    #[command(disable_help_flag = true)]
+    Conformance(harness::Args),
     /// Decide the same calls with other policy engines too, and compare answers and times.
     #[command(disable_help_flag = true)]
     Peers(harness::Args),
@@ -106,6 +109,7 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Crosscheck => crosscheck::run(&sh),
         Verb::Bench(args) => bench::run(&sh, &args),
         Verb::Interop(args) => harness::run(&sh, "interop", &args),
+        Verb::Conformance(args) => harness::run(&sh, "conformance", &args),
         Verb::Peers(args) => harness::run(&sh, "peers", &args),
         Verb::Eval(args) => harness::run(&sh, "eval", &args),
         Verb::Speed(args) => harness::run(&sh, "speed", &args),

@@ -1,4 +1,4 @@
-//! MCP tools as drivers of the kernel.
+//! What an MCP server offers as drivers of the kernel: its tools, resources, prompts and completions.
 
 use std::sync::Arc;
 
@@ -11,10 +11,11 @@ use weaver_types::{BoxFuture, ContentBlocks, JsonRows, RawContent, RawResult, St
 
 use crate::chunk_task::{self, ChunkTask};
 use crate::confine::{self, Enforced};
+use crate::feature_result;
 use crate::http::pieces::chunk_of;
 use crate::mcp::{
-    CallOutcome, CallRequest, Confined, HttpFault, McpError, Reply, RpcError, STRUCTURED, Upstream,
-    escape, whole,
+    CallOutcome, CallRequest, Confined, HttpFault, McpError, Method, Reply, RpcError, STRUCTURED,
+    Upstream, escape, whole,
 };
 use crate::progress_messages::{MAX_MESSAGES, MESSAGES_LOST, ProgressMessages};
 use crate::task;
@@ -35,24 +36,55 @@ const MAX_AROUND: usize = JsonRows::MAX_AROUND;
 const ANEW: &str =
     "the server went away or was connected anew since its tools were listed; nothing was sent";
 
-/// One tool of one upstream server.
+/// One tool of one upstream server, one of its prompts, or all of its resources.
 ///
-/// The tool is fixed here; arguments are passed on as they are and select nothing. The future of a
+/// What is called is fixed here; arguments are passed on as they are and select nothing. The future of a
 /// call may be polled by any executor: the work itself is done on the tokio runtime that was given.
 pub struct McpDriver {
     upstream: Arc<Upstream>,
-    tool: String,
+    operation: Operation,
     name: String,
     runtime: Handle,
     generation: Option<u64>,
+}
+
+/// What a driver does at its server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Operation {
+    Tool(String),
+    ReadResource,
+    Prompt(String),
+    Complete,
 }
 
 impl McpDriver {
     /// A driver for `tool`, named exactly as the server lists it. `runtime` needs IO and time.
     #[must_use]
     pub fn new(upstream: Arc<Upstream>, tool: impl Into<String>, runtime: Handle) -> Self {
+        Self::of(upstream, Operation::Tool(tool.into()), runtime)
+    }
+
+    /// A driver that reads resources of the server: the one that the argument `uri` names.
+    #[must_use]
+    pub fn reading_resources(upstream: Arc<Upstream>, runtime: Handle) -> Self {
+        Self::of(upstream, Operation::ReadResource, runtime)
+    }
+
+    /// A driver that gets `prompt`, named exactly as the server lists it.
+    #[must_use]
+    pub fn prompt(upstream: Arc<Upstream>, prompt: impl Into<String>, runtime: Handle) -> Self {
+        Self::of(upstream, Operation::Prompt(prompt.into()), runtime)
+    }
+
+    /// A driver that completes arguments: its own are `ref`, `argument` and `context`.
+    #[must_use]
+    pub fn completing(upstream: Arc<Upstream>, runtime: Handle) -> Self {
+        Self::of(upstream, Operation::Complete, runtime)
+    }
+
+    fn of(upstream: Arc<Upstream>, operation: Operation, runtime: Handle) -> Self {
         let name = format!("mcp:{}", upstream.config().name);
-        Self { upstream, tool: tool.into(), name, runtime, generation: None }
+        Self { upstream, operation, name, runtime, generation: None }
     }
 
     /// The same driver for the connection on which the tool was listed, and for no other: once the
@@ -66,15 +98,19 @@ impl McpDriver {
 
     fn request(&self, call: &AuthorizedCall) -> CallRequest {
         let late = call.clone();
-        CallRequest::new(self.tool.clone(), call.arguments().clone())
+        let arguments = call.arguments();
+        let uri = || arguments.get("uri").and_then(Value::as_str).unwrap_or_default();
+        let request = match &self.operation {
+            Operation::Tool(name) => CallRequest::new(name.clone(), arguments.clone()),
+            // Its schema demands the URI.
+            Operation::ReadResource => CallRequest::read_resource(uri()),
+            Operation::Prompt(name) => CallRequest::get_prompt(name.clone(), arguments.clone()),
+            Operation::Complete => CallRequest::complete(arguments.clone()),
+        };
+        let method = request.method;
+        request
             .timeout(call.timeout().min(self.upstream.config().limits.call_timeout))
-            .late(move |outcome| late.report_late(&result(outcome)))
-    }
-
-    /// The tool's name at the server.
-    #[must_use]
-    pub fn tool(&self) -> &str {
-        &self.tool
+            .late(move |outcome| late.report_late(&result(method, outcome)))
     }
 }
 
@@ -94,6 +130,9 @@ impl Driver for McpDriver {
 
     /// The messages of its progress, each a row, then its result.
     fn execute_stream(&self, call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
+        if !matches!(self.operation, Operation::Tool(_)) {
+            return None;
+        }
         let upstream = Arc::clone(&self.upstream);
         let (request, generation) = (self.request(call), self.generation);
         Some(Box::new(ChunkTask::with_room(MAX_MESSAGES, &self.runtime, |chunks| async move {
@@ -124,6 +163,7 @@ async fn run(
     generation: Option<u64>,
     request: CallRequest,
 ) -> Result<RawResult, DriverError> {
+    let method = request.method;
     let called = match generation {
         Some(generation) => upstream
             .call_on(generation, request)
@@ -138,7 +178,7 @@ async fn run(
     };
     let enforced = upstream.enforced().await;
     let confined = upstream.config().confined().zip(enforced);
-    match result(called) {
+    match result(method, called) {
         Ok(raw) => Ok(match &confined {
             Some((confined, enforced)) => judged(raw, confined, enforced),
             None => raw,
@@ -159,9 +199,14 @@ fn judged(raw: RawResult, confined: &Confined, enforced: &Enforced) -> RawResult
 }
 
 /// What an answer is to the kernel.
-fn result(called: Result<CallOutcome, McpError>) -> Result<RawResult, DriverError> {
+fn result(method: Method, called: Result<CallOutcome, McpError>) -> Result<RawResult, DriverError> {
     match called {
-        Ok(CallOutcome::Complete(reply)) => Ok(raw_result(reply)),
+        Ok(CallOutcome::Complete(reply)) => Ok(match method {
+            Method::ReadResource => feature_result::resource(reply),
+            Method::GetPrompt => feature_result::prompt(reply),
+            Method::Complete => feature_result::completion(reply),
+            _ => raw_result(reply),
+        }),
         Ok(CallOutcome::Error(error)) => Err(refused(&error)),
         Ok(CallOutcome::InputRequired(_)) => Err(DriverError::Failed(
             "the server asks for more input, which is not offered".to_owned(),
@@ -197,7 +242,8 @@ fn refused(error: &RpcError) -> DriverError {
     let said: String = escape(&error.message).chars().take(MAX_MESSAGE).collect();
     let text = format!("the server answered with code {}: {said}", error.code);
     match error.code {
-        -32601 => DriverError::NotFound(text),
+        // A resource that is not there has its own code in the legacy era.
+        -32601 | -32002 => DriverError::NotFound(text),
         -32602 => DriverError::Invalid(text),
         _ => DriverError::Failed(text),
     }
@@ -449,7 +495,8 @@ mod tests {
     fn what_goes_on_in_a_task_is_lost() {
         let value = json!({ "task": { "taskId": "1" } });
         let raw = serde_json::value::to_raw_value(&value).unwrap();
-        let said = result(Ok(CallOutcome::Task(Reply::new(raw, value, Vec::new()))));
+        let said =
+            result(Method::CallTool, Ok(CallOutcome::Task(Reply::new(raw, value, Vec::new()))));
         assert!(said.is_err_and(|error| error.is_ambiguous()));
     }
 

@@ -6,8 +6,9 @@
 //! either side's manners. It decides nothing: whether a call may be made, and what of the answer a
 //! model may see, is settled elsewhere before and after.
 //!
-//! It is deliberately not a general MCP SDK. It asks for tools and calls them; it offers servers
-//! no sampling, no elicitation and no roots, and it follows no redirect there. It starts no shell.
+//! It is deliberately not a general MCP SDK. Values stay raw, and what a server asks of its client
+//! (elicitation, sampling, roots) is answered by a handler of the host or not at all. It follows no
+//! redirect there. It starts no shell.
 //!
 //! ```no_run
 //! use serde_json::Map;
@@ -32,6 +33,7 @@ mod child;
 mod chunk_task;
 pub mod confine;
 mod driver;
+mod feature_result;
 pub mod http;
 mod lines;
 pub mod mcp;

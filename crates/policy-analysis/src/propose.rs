@@ -12,6 +12,7 @@
 mod action;
 mod document;
 mod effects;
+mod feature;
 mod hints;
 mod lexicon;
 mod output;
@@ -32,6 +33,7 @@ use weaver_types::{
 use action::Action;
 pub use document::{contracts_document, standing_terms};
 use effects::EffectsProposal;
+pub use feature::{completion, prompt, resource_reading};
 pub use hints::Hints;
 use tool_text::ToolText;
 

@@ -2,6 +2,7 @@
 //!
 //! `cargo xtask eval|interop|speed|peers` starts this program. It builds what it measures.
 
+mod conformance;
 mod counterparts;
 mod eval;
 mod interop;
@@ -27,6 +28,8 @@ struct Cli {
 enum Verb {
     /// Drive `weaver serve` with MCP servers and clients from npm and PyPI.
     Interop(interop::Args),
+    /// Run the official conformance suite of the protocol against a gateway.
+    Conformance(conformance::Args),
     /// Decide the same calls with other policy engines too, and compare answers and times.
     Peers(peers::Args),
     /// Say how good a part is, on a corpus that lies outside of the repository.
@@ -50,6 +53,7 @@ fn dispatch(verb: Verb) -> Result<()> {
     sh.change_dir(workspace::root()?);
     match verb {
         Verb::Interop(args) => interop::run(&sh, &args),
+        Verb::Conformance(args) => conformance::run(&sh, &args),
         Verb::Peers(args) => peers::run(&sh, &args),
         Verb::Eval(args) => eval::run(&sh, &args),
         Verb::Speed(args) => speed::run(&sh, &args),

@@ -9,7 +9,7 @@ use weaver_agent_kernel::Baselines;
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Upstream;
 use weaver_gateway::config::{self, Config, TOOLS};
-use weaver_gateway::serve::{self, ProposalError};
+use weaver_gateway::serve::{self, FeatureKind, ProposalError};
 use weaver_policy::PolicySet;
 use weaver_text::escape;
 use weaver_types::{Capability, CapabilityId, Clock as _, SystemClock, UpstreamName};
@@ -40,8 +40,10 @@ pub(crate) struct Live {
     pub(crate) left_out: Vec<String>,
 }
 
-/// A tool as its server lists it, and the capability that it proposes to be.
+/// A tool as its server lists it, or another feature in that form, and the capability that it
+/// proposes to be.
 pub(super) struct ListedTool {
+    pub(super) kind: FeatureKind,
     pub(super) tool: Value,
     pub(super) capability: Result<Capability, ProposalError>,
 }
@@ -207,13 +209,19 @@ async fn proposals(config: &config::Upstream, upstream: &Upstream) -> ListingRes
             continue;
         }
         let instructions = connection.server().instructions();
-        return Ok(tools
-            .iter()
-            .map(|tool| ListedTool {
-                tool: tool.value().clone(),
-                capability: serve::propose(config, tool, instructions),
-            })
-            .collect());
+        let features = serve::ServerFeatures::ask(&connection).await;
+        let listed = tools.iter().map(|tool| ListedTool {
+            kind: FeatureKind::Tool,
+            tool: tool.value().clone(),
+            capability: serve::propose(config, tool, instructions),
+        });
+        let beside = serve::propose_features(config, &features, instructions).into_iter();
+        let beside = beside.map(|feature| ListedTool {
+            kind: feature.kind,
+            tool: feature.definition,
+            capability: feature.capability,
+        });
+        return Ok(listed.chain(beside).collect());
     }
     Ok(Vec::new())
 }

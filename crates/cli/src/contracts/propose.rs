@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use weaver_gateway::config::{self, TOOLS};
-use weaver_gateway::serve;
+use weaver_gateway::serve::{self, FeatureKind};
 use weaver_policy_analysis::propose::{self, Proposal, ToolDescription};
 use weaver_text::escape;
 use weaver_types::CapabilityId;
@@ -80,7 +80,8 @@ fn from_servers(args: &Propose) -> Result<DraftContracts, Failure> {
     let own = args.server.is_empty() || args.server.iter().any(|name| name == TOOLS);
     for tool in config.tools.iter().filter(|_| own) {
         let capability = serve::own_proposal(tool);
-        found.add(live::ListedTool { tool: tool.definition(), capability });
+        let kind = FeatureKind::Tool;
+        found.add(live::ListedTool { kind, tool: tool.definition(), capability });
     }
     match found.notes.first() {
         Some(problem) if found.proposals.is_empty() => {
@@ -98,13 +99,26 @@ impl DraftContracts {
             Ok(capability) => capability,
             Err(problem) => return self.notes.push(format!("left out: {problem}")),
         };
-        let mut proposal = propose::propose(&ToolDescription::of(&offered.tool));
+        let mut proposal = proposal(offered.kind, &offered.tool);
         proposal.upstream_digest = capability.spec().upstream_digest;
         let id = capability.id().clone();
         if self.proposals.contains_key(&id) {
             return self.notes.push(format!("left out: `{id}` is listed twice"));
         }
         self.proposals.insert(id, proposal);
+    }
+}
+
+/// What is proposed for a tool, or for another feature of a server.
+fn proposal(kind: FeatureKind, definition: &Value) -> Proposal {
+    match kind {
+        FeatureKind::ResourceReading => propose::resource_reading(definition),
+        FeatureKind::Prompt => propose::prompt(),
+        FeatureKind::Completion => propose::completion(),
+        // What a server may ask of people and models is written by hand or not at all.
+        FeatureKind::Tool | FeatureKind::Elicitation | FeatureKind::Sampling => {
+            propose::propose(&ToolDescription::of(definition))
+        }
     }
 }
 

@@ -255,6 +255,21 @@ impl Client {
         told.into_iter().map(|message| message["params"].clone()).collect()
     }
 
+    /// The next notification that came in or comes.
+    pub(crate) fn notice(&mut self) -> Value {
+        let told = |message: &Value| message["method"].is_string() && message["id"].is_null();
+        if let Some(at) = self.early.iter().position(told) {
+            return self.early.remove(at);
+        }
+        loop {
+            let message = self.line().expect("a notification");
+            if told(&message) {
+                return message;
+            }
+            self.early.push(message);
+        }
+    }
+
     /// The process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()

@@ -39,12 +39,13 @@ fn fixture_main() {
     match behaviour.as_str() {
         "silent" | "mute" => while std::io::stdin().lines().next().is_some() {},
         "dead" => std::process::exit(3),
+        "features" => crate::feature_server::run(),
         _ => run(&behaviour),
     }
     std::process::exit(0);
 }
 
-fn put(line: &str) {
+pub(crate) fn put(line: &str) {
     let mut out = std::io::stdout();
     if out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")).is_err() {
         std::process::exit(0);
@@ -52,11 +53,11 @@ fn put(line: &str) {
     let _ = out.flush();
 }
 
-fn reply(id: &Value, result: &Value) {
+pub(crate) fn reply(id: &Value, result: &Value) {
     put(&json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string());
 }
 
-fn text(id: &Value, text: &str) {
+pub(crate) fn text(id: &Value, text: &str) {
     reply(id, &json!({"content": [{"type": "text", "text": text}]}));
 }
 

@@ -36,6 +36,10 @@ mod daemon;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod feature_server;
+#[cfg(test)]
+mod features;
+#[cfg(test)]
 mod fixture;
 #[cfg(target_os = "linux")]
 #[cfg(test)]

@@ -10,7 +10,9 @@ use weaver_types::{JsonRows, Progress, ProgressSink};
 
 use super::config::Era;
 use super::error::{Fault, McpError, RpcError};
+use super::input_required::InputResponses;
 use super::message::Answer;
+use super::method::Method;
 
 /// Something noticed while a reply was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,11 +121,11 @@ impl fmt::Debug for Reply {
     }
 }
 
-/// How a `tools/call` ended. The request decides what is read; nothing in the reply can turn it
+/// How a request ended. The request decides what is read; nothing in the reply can turn it
 /// into the answer to another kind of request.
 #[derive(Debug, Clone)]
 pub enum CallOutcome {
-    /// The tool's result, also when the tool reports a failure ([`Reply::is_error`]).
+    /// The result, also when a tool reports a failure ([`Reply::is_error`]).
     Complete(Reply),
     /// The server answered with a JSON-RPC error. Its message is untrusted text.
     Error(RpcError),
@@ -136,12 +138,13 @@ pub enum CallOutcome {
 impl CallOutcome {
     /// Sorts an answer. `resultType` alone counts; a server of the legacy era, which knows no such
     /// field, may use any other word there.
-    pub(crate) fn sort(answer: Answer, era: Era) -> Result<Self, Fault> {
+    pub(crate) fn sort(method: Method, answer: Answer, era: Era) -> Result<Self, Fault> {
         let reply = match answer {
             Ok(reply) => reply,
             Err(error) => return Ok(Self::Error(error)),
         };
         let legacy_task = era == Era::Legacy
+            && method == Method::CallTool
             && reply.value.get("content").is_none()
             && reply.value.get(STRUCTURED).is_none()
             && reply.value.get("task").is_some_and(Value::is_object);
@@ -161,11 +164,14 @@ impl CallOutcome {
 /// return at once. It is told at most once for each sending.
 pub type LateAnswer = Arc<dyn Fn(Result<CallOutcome, McpError>) + Send + Sync>;
 
-/// One call of one tool.
+/// One request of a server: most often, to call one tool.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CallRequest {
-    /// The tool's name, exactly as the server lists it.
+    /// What is asked for.
+    pub method: Method,
+    /// The name of the tool or prompt, exactly as the server lists it; the URI of a resource; empty
+    /// where the method names nothing.
     pub name: String,
     /// The arguments.
     pub arguments: Map<String, Value>,
@@ -180,14 +186,41 @@ pub struct CallRequest {
     /// Who hears of an answer that comes after nobody waits for it any more. Over HTTP a call that
     /// is given up closes its stream, so that no such answer can come.
     pub late: Option<LateAnswer>,
+    /// The answers to what an earlier result of the same request asked.
+    pub(crate) input: Option<InputResponses>,
 }
 
 impl CallRequest {
     /// A call without extra `_meta`, with the default time limit and no progress.
     #[must_use]
     pub fn new(name: impl Into<String>, arguments: Map<String, Value>) -> Self {
-        let meta = Map::new();
-        Self { name: name.into(), arguments, meta, timeout: None, progress: None, late: None }
+        Self::of(Method::CallTool, name, arguments)
+    }
+
+    /// A request of this kind, for a name with arguments.
+    #[must_use]
+    pub fn of(method: Method, name: impl Into<String>, arguments: Map<String, Value>) -> Self {
+        let (name, meta) = (name.into(), Map::new());
+        let (timeout, progress, late, input) = (None, None, None, None);
+        Self { method, name, arguments, meta, timeout, progress, late, input }
+    }
+
+    /// To read the resource of this URI.
+    #[must_use]
+    pub fn read_resource(uri: impl Into<String>) -> Self {
+        Self::of(Method::ReadResource, uri, Map::new())
+    }
+
+    /// To get a prompt with these arguments.
+    #[must_use]
+    pub fn get_prompt(name: impl Into<String>, arguments: Map<String, Value>) -> Self {
+        Self::of(Method::GetPrompt, name, arguments)
+    }
+
+    /// To complete an argument: the parameters are `ref`, `argument` and `context`.
+    #[must_use]
+    pub fn complete(params: Map<String, Value>) -> Self {
+        Self::of(Method::Complete, "", params)
     }
 
     /// Sets the time limit.
@@ -226,6 +259,7 @@ impl fmt::Debug for CallRequest {
     /// Arguments may hold secrets and are not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallRequest")
+            .field("method", &self.method)
             .field("name", &self.name)
             .field("arguments", &self.arguments.len())
             .field("timeout", &self.timeout)
@@ -243,7 +277,7 @@ mod tests {
     fn sorted(value: Value, era: Era) -> Result<&'static str, Fault> {
         let raw = serde_json::value::to_raw_value(&value).unwrap();
         let reply = Reply::new(raw, value, Vec::new());
-        CallOutcome::sort(Ok(reply), era).map(|outcome| match outcome {
+        CallOutcome::sort(Method::CallTool, Ok(reply), era).map(|outcome| match outcome {
             CallOutcome::Complete(_) => "complete",
             CallOutcome::Error(_) => "error",
             CallOutcome::InputRequired(_) => "input",
@@ -267,6 +301,15 @@ mod tests {
             assert_eq!(sorted(value.clone(), Era::Legacy), Ok("complete"), "{key}");
             assert_eq!(sorted(value, Era::Modern), Ok("complete"), "{key}");
         }
+    }
+
+    #[test]
+    fn only_a_call_of_a_tool_becomes_a_task_by_its_form() {
+        let value = json!({"contents": [], "task": {"taskId": "1"}});
+        let raw = serde_json::value::to_raw_value(&value).unwrap();
+        let reply = Reply::new(raw, value, Vec::new());
+        let sorted = CallOutcome::sort(Method::ReadResource, Ok(reply), Era::Legacy);
+        assert!(matches!(sorted, Ok(CallOutcome::Complete(_))));
     }
 
     #[test]

@@ -7,6 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
+use super::notification::NotificationSink;
+use super::server_request::RequestHandler;
 use crate::confine::{Confinement, Enforced, Launcher, Refusal, explain};
 
 /// The protocol version that the legacy handshake asks for.
@@ -125,11 +129,11 @@ pub struct Limits {
     pub calls_per_second: Option<NonZeroU32>,
     /// Most lines in a row that are no messages: 100.
     pub garbage_lines: usize,
-    /// Most pages of a tool list: 1,000.
+    /// Most pages of a list: 1,000.
     pub list_pages: usize,
-    /// Most tools of a list: 10,000.
+    /// Most tools, resources, templates or prompts of a list: 10,000.
     pub tools: usize,
-    /// Most bytes of a tool list, over all its pages: 32 MiB.
+    /// Most bytes of a list, over all its pages: 32 MiB.
     pub list_bytes: usize,
     /// Time for the whole handshake: 60 s, for some programs install themselves first.
     pub initialize_timeout: Duration,
@@ -173,6 +177,14 @@ pub struct UpstreamConfig {
     pub limits: Limits,
     /// Masks secrets in what a child writes to standard error; its own variables are masked anyway.
     pub redactor: Option<Redactor>,
+    /// What this client says that it offers to the server, as the protocol words it; nothing by
+    /// default.
+    pub client_capabilities: Map<String, Value>,
+    /// Answers what the server asks of its client; without it there are no roots, and nothing else
+    /// is offered.
+    pub request_handler: Option<RequestHandler>,
+    /// Hears what the server tells unasked.
+    pub notifications: Option<NotificationSink>,
     /// The name that this client gives itself.
     pub client_name: String,
     /// The version that this client gives itself.
@@ -189,6 +201,9 @@ impl UpstreamConfig {
             era: EraChoice::Auto,
             limits: Limits::default(),
             redactor: None,
+            client_capabilities: Map::new(),
+            request_handler: None,
+            notifications: None,
             client_name: "weaver".to_owned(),
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -1,4 +1,4 @@
-//! A connection after its handshake: listing and calling tools.
+//! A connection after its handshake: what a server lists, and requests of it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,12 +8,15 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use super::call::{CallOutcome, CallRequest, Reply};
-use super::config::UpstreamConfig;
-use super::error::McpError;
+use super::config::{Era, UpstreamConfig};
+use super::error::{McpError, RpcError};
 use super::inbox::{Counts, Inbox};
 use super::lifecycle::{self, ServerInfo};
+use super::listing::{ListedItem, ListedTool, Page, ServerList};
+use super::method::Method;
+use super::notification::LogLevel;
 use super::pending::LateSink;
-use super::tool::{ListedTool, Page};
+use super::server_request::RequestHandler;
 use super::wire::{Ask, Wire};
 use crate::confine::Enforced;
 
@@ -72,67 +75,142 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`McpError`]; among others when there are too many pages, tools or bytes, when a cursor
-    /// comes twice or is too long, or when the whole takes too long.
+    /// As [`Connection::list`].
     pub async fn list_tools(&self) -> Result<Vec<ListedTool>, McpError> {
-        self.wire.inbox.clear_tools_stale();
-        let mut unlisted = Unlisted { inbox: &self.wire.inbox, listed: false };
+        let items = self.list(ServerList::Tools).await?;
+        self.listed.store(true, Ordering::Release);
+        Ok(items.into_iter().map(ListedTool::from).collect())
+    }
+
+    /// Lists all items of a list, page after page, in the server's order.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`]; among others when there are too many pages, items or bytes, when a cursor
+    /// comes twice or is too long, or when the whole takes too long.
+    pub async fn list(&self, list: ServerList) -> Result<Vec<ListedItem>, McpError> {
+        self.wire.inbox.clear_stale(list);
+        let mut unlisted = Unlisted { inbox: &self.wire.inbox, list, listed: false };
         let limit = self.wire.config.limits.list_time;
-        let listed = timeout(limit, self.pages()).await;
+        let listed = timeout(limit, self.pages(list)).await;
         let listed =
-            listed.map_err(|_| self.refused_list("it takes longer than the limit")).flatten();
-        unlisted.listed = listed.is_ok();
-        if listed.is_ok() {
-            self.listed.store(true, Ordering::Release);
-        }
+            listed.map_err(|_| self.refused_list(list, "it takes longer than the limit")).flatten();
+        // A server that refuses a list beside that of its tools would refuse it again.
+        let refused = matches!(listed, Err(McpError::Refused { .. }));
+        unlisted.listed = listed.is_ok() || (refused && list != ServerList::Tools);
         listed
     }
 
-    async fn pages(&self) -> Result<Vec<ListedTool>, McpError> {
+    async fn pages(&self, list: ServerList) -> Result<Vec<ListedItem>, McpError> {
         let limits = &self.wire.config.limits;
-        let mut tools = Vec::new();
+        let refused = |reason| self.refused_list(list, reason);
+        let mut items = Vec::new();
         let mut seen = BTreeSet::new();
         let mut cursor: Option<String> = None;
         let mut bytes = 0_usize;
         for _ in 0..limits.list_pages {
-            let reply = self.page(cursor.take()).await?;
+            let reply = self.page(list, cursor.take()).await?;
             bytes = bytes.saturating_add(reply.raw().len());
             if bytes > limits.list_bytes {
-                return Err(self.refused_list("it has more bytes than the limit"));
+                return Err(refused("it has more bytes than the limit"));
             }
-            let page = Page::read(reply).map_err(|fault| self.wire.inbox.malformed(fault))?;
-            if tools.len().saturating_add(page.tools.len()) > limits.tools {
-                return Err(self.refused_list("it has more tools than the limit"));
+            let page = Page::read(list, reply).map_err(|fault| self.wire.inbox.malformed(fault))?;
+            if items.len().saturating_add(page.items.len()) > limits.tools {
+                return Err(refused("it has more items than the limit"));
             }
-            tools.extend(page.tools);
+            items.extend(page.items);
             match page.next {
-                None => return Ok(tools),
+                None => return Ok(items),
                 Some(next) if next.len() > LONGEST_CURSOR => {
-                    return Err(self.refused_list("a cursor is longer than 4 KiB"));
+                    return Err(refused("a cursor is longer than 4 KiB"));
                 }
                 Some(next) if seen.insert(next.clone()) => cursor = Some(next),
-                Some(_) => return Err(self.refused_list("a cursor came twice, so it has no end")),
+                Some(_) => return Err(refused("a cursor came twice, so it has no end")),
             }
         }
-        Err(self.refused_list("it has more pages than the limit"))
+        Err(refused("it has more pages than the limit"))
     }
 
-    async fn page(&self, cursor: Option<String>) -> Result<Reply, McpError> {
-        let method = "tools/list";
+    async fn page(&self, list: ServerList, cursor: Option<String>) -> Result<Reply, McpError> {
+        let method = list.method();
         let mut params = Map::new();
         if let Some(cursor) = cursor {
             params.insert("cursor".to_owned(), Value::String(cursor));
         }
         let (era, limit) = (self.server.era(), self.wire.config.limits.list_timeout);
         let ask = Ask { method, name: None, params, era, limit, progress: None, late: None };
-        self.wire.request(ask).await?.map_err(|error| McpError::Refused {
-            upstream: self.wire.config.name.clone(),
-            method,
-            error,
-        })
+        self.wire.request(ask).await?.map_err(|error| self.refused(method, error))
     }
 
-    /// Calls a tool once. When the future is dropped, the server is told to cancel.
+    /// Asks to be told when a resource changes.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`] when the server refuses, or too many are watched already.
+    pub async fn subscribe(&self, uri: &str) -> Result<(), McpError> {
+        match self.server.era() {
+            Era::Legacy => self.settle(Method::Subscribe, uri).await,
+            Era::Modern => self.wire.watch(uri).await,
+        }
+    }
+
+    /// Asks no longer to be told of a resource.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`] when the server refuses.
+    pub async fn unsubscribe(&self, uri: &str) -> Result<(), McpError> {
+        match self.server.era() {
+            Era::Legacy => self.settle(Method::Unsubscribe, uri).await,
+            Era::Modern => self.wire.unwatch(uri).await,
+        }
+    }
+
+    /// Names the level from which on log messages are wanted. In the modern era the next requests
+    /// name it.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`] when the server refuses.
+    pub async fn set_log_level(&self, level: LogLevel) -> Result<(), McpError> {
+        match self.server.era() {
+            Era::Legacy => self.settle(Method::SetLogLevel, level.as_str()).await,
+            Era::Modern => {
+                self.wire.name_log_level(level);
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells the server that the roots of its client are no longer as they were. A modern server
+    /// asks anew with each of its calls.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`] when the server is gone.
+    pub async fn tell_roots_changed(&self) -> Result<(), McpError> {
+        match self.server.era() {
+            Era::Legacy => self.wire.notify("notifications/roots/list_changed").await,
+            Era::Modern => Ok(()),
+        }
+    }
+
+    /// A request whose result has nothing in it.
+    async fn settle(&self, method: Method, name: &str) -> Result<(), McpError> {
+        let limit = self.wire.config.limits.list_timeout;
+        let request = CallRequest::of(method, name, Map::new()).timeout(limit);
+        match self.call(request).await? {
+            CallOutcome::Error(error) => Err(self.refused(method.as_str(), error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn refused(&self, method: &'static str, error: RpcError) -> McpError {
+        McpError::Refused { upstream: self.wire.config.name.clone(), method, error }
+    }
+
+    /// Makes a request once: most often, calls a tool. When the future is dropped, the server is told
+    /// to cancel.
     ///
     /// # Errors
     ///
@@ -140,9 +218,11 @@ impl Connection {
     pub async fn call(&self, request: CallRequest) -> Result<CallOutcome, McpError> {
         let era = self.server.era();
         let limit = request.timeout.unwrap_or(self.wire.config.limits.call_timeout);
-        let mut params = Map::new();
-        params.insert("name".to_owned(), Value::String(request.name.clone()));
-        params.insert("arguments".to_owned(), Value::Object(request.arguments));
+        let method = request.method;
+        let mut params = method.params(&request.name, request.arguments);
+        if let Some(input) = request.input {
+            input.add_to(&mut params);
+        }
         if !request.meta.is_empty() {
             params.insert("_meta".to_owned(), Value::Object(request.meta));
         }
@@ -151,21 +231,32 @@ impl Connection {
             Box::new(move |outcome| {
                 let sorted = outcome.and_then(|answer| {
                     let malformed = |fault| McpError::Malformed { upstream, fault };
-                    CallOutcome::sort(answer, era).map_err(malformed)
+                    CallOutcome::sort(method, answer, era).map_err(malformed)
                 });
                 tell(sorted);
             })
         });
-        let (name, progress) = (Some(request.name.as_str()), request.progress);
-        let ask = Ask { method: "tools/call", name, params, era, limit, progress, late };
+        let name = Some(request.name.as_str()).filter(|_| method.has_name_header());
+        let progress = request.progress;
+        let ask = Ask { method: method.as_str(), name, params, era, limit, progress, late };
         let answer = self.wire.request(ask).await?;
-        CallOutcome::sort(answer, era).map_err(|fault| self.wire.inbox.malformed(fault))
+        CallOutcome::sort(method, answer, era).map_err(|fault| self.wire.inbox.malformed(fault))
+    }
+
+    pub(crate) fn request_handler(&self) -> Option<&RequestHandler> {
+        self.wire.config.request_handler.as_ref()
     }
 
     /// Whether the server said that its tools changed since they were last listed.
     #[must_use]
     pub fn tools_stale(&self) -> bool {
-        self.wire.inbox.tools_stale()
+        self.is_stale(ServerList::Tools)
+    }
+
+    /// Whether the server said that the list changed since it was last asked for.
+    #[must_use]
+    pub fn is_stale(&self, list: ServerList) -> bool {
+        self.wire.inbox.is_stale(list)
     }
 
     /// Whether its tools were ever listed to the end.
@@ -202,21 +293,22 @@ impl Connection {
         self.wire.inbox.pending.retire(reason);
     }
 
-    fn refused_list(&self, reason: &'static str) -> McpError {
-        McpError::ToolList { upstream: self.wire.config.name.clone(), reason }
+    fn refused_list(&self, list: ServerList, reason: &'static str) -> McpError {
+        McpError::List { upstream: self.wire.config.name.clone(), list, reason }
     }
 }
 
-/// A listing under way. One that fails or is abandoned leaves the tools stale.
+/// A listing under way. One that fails or is abandoned leaves the list stale.
 struct Unlisted<'a> {
     inbox: &'a Inbox,
+    list: ServerList,
     listed: bool,
 }
 
 impl Drop for Unlisted<'_> {
     fn drop(&mut self) {
         if !self.listed {
-            self.inbox.mark_tools_stale();
+            self.inbox.mark_stale(self.list);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::listing::ServerList;
 use crate::confine::ConfineError;
 
 /// A rule of the wire that a message broke.
@@ -105,6 +106,31 @@ pub struct RpcError {
     pub message: String,
     /// The server's `data`, if any.
     pub data: Option<Value>,
+}
+
+impl RpcError {
+    /// An error of this side.
+    #[must_use]
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// The same, with data beside the message.
+    #[must_use]
+    pub fn with_data(self, data: Value) -> Self {
+        Self { data: Some(data), ..self }
+    }
+
+    /// The answer to a method that this client does not offer.
+    #[must_use]
+    pub fn method_not_found() -> Self {
+        Self::new(-32601, "this client does not offer the method")
+    }
+
+    /// The answer to a request of a server that nobody has answered.
+    pub(crate) fn unanswered() -> Self {
+        Self::new(-32603, "nobody answered the request")
+    }
 }
 
 /// How an HTTP exchange failed.
@@ -314,13 +340,23 @@ pub enum McpError {
         /// How it failed.
         fault: HttpFault,
     },
-    /// The tool list does not end, or is too long.
-    #[error("upstream `{upstream}`: the tool list is refused: {reason}")]
-    ToolList {
+    /// A list does not end, or is too long.
+    #[error("upstream `{upstream}`: the list of {list} is refused: {reason}")]
+    List {
         /// Name of the upstream.
         upstream: String,
+        /// The list.
+        list: ServerList,
         /// Which bound was passed.
         reason: &'static str,
+    },
+    /// More resources are subscribed to than one connection watches.
+    #[error("upstream `{upstream}`: more than {limit} resources are watched already")]
+    TooManySubscriptions {
+        /// Name of the upstream.
+        upstream: String,
+        /// The limit that was reached.
+        limit: usize,
     },
     /// The upstream was closed by its owner.
     #[error("upstream `{upstream}` has been closed")]
@@ -350,7 +386,11 @@ impl McpError {
             Self::Malformed { fault, .. } => fault.code(),
             Self::Refused { .. } => "mcp.upstream_refused",
             Self::Http { fault, .. } => fault.code(),
-            Self::ToolList { .. } => "mcp.tool_list",
+            Self::List { list: ServerList::Tools, .. } => "mcp.tool_list",
+            Self::List { list: ServerList::Resources, .. } => "mcp.resource_list",
+            Self::List { list: ServerList::ResourceTemplates, .. } => "mcp.resource_template_list",
+            Self::List { list: ServerList::Prompts, .. } => "mcp.prompt_list",
+            Self::TooManySubscriptions { .. } => "mcp.too_many_subscriptions",
             Self::Shutdown { .. } => "mcp.upstream_shutdown",
         }
     }
@@ -400,6 +440,7 @@ impl McpError {
                 | Self::TooManyCalls { .. }
                 | Self::CallsPerSecond { .. }
                 | Self::RequestTooLarge { .. }
+                | Self::TooManySubscriptions { .. }
                 | Self::Http { fault: HttpFault::SessionGone, .. }
         )
     }

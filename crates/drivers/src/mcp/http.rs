@@ -15,6 +15,7 @@ use super::headers;
 use super::inbox::Inbox;
 use super::message::{self, Answer, Incoming};
 use super::pending::read_progress;
+use super::server_request::AnswerSink;
 use super::sse::SseDecoder;
 use super::strict;
 use crate::http::client;
@@ -32,7 +33,7 @@ const ANSWERS: usize = 100;
 pub(crate) struct Exchange<'a> {
     pub(crate) id: u64,
     pub(crate) method: &'static str,
-    /// What `Mcp-Name` says: the tool.
+    /// What `Mcp-Name` says: the tool, the prompt or the URI of the resource.
     pub(crate) name: Option<&'a str>,
     pub(crate) progress: Option<ProgressSink>,
 }
@@ -131,6 +132,20 @@ impl HttpLink {
             status if status.is_success() => Ok(()),
             status => Err(self.fault(HttpFault::Status(status.as_u16()))),
         }
+    }
+
+    /// Where answers to requests of the server go.
+    pub(crate) fn answer_sink(self: &Arc<Self>) -> AnswerSink {
+        let link = Arc::downgrade(self);
+        Arc::new(move |answer| {
+            let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+            let link = link.clone();
+            runtime.spawn(async move {
+                if let Some(link) = link.upgrade() {
+                    let _ = link.notify("", answer).await;
+                }
+            });
+        })
     }
 
     /// Opens the stream on which the server tells of changes, if it offers one: with a request in

@@ -1,13 +1,18 @@
 //! Where messages from the server arrive.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::error::{Fault, McpError};
+use super::config::UpstreamConfig;
+use super::error::{Fault, McpError, RpcError};
+use super::listing::ServerList;
 use super::message::{self, Incoming};
+use super::notification::{NotificationSink, ServerNotification};
 use super::pending::{Delivered, Pending};
+use super::server_request::{OpenServerRequests, RequestHandler, encode};
 
 /// Longest id of a server's request that is answered.
 const LONGEST_ID: usize = 1024;
@@ -43,7 +48,30 @@ pub(crate) struct Inbox {
     upstream: String,
     pub(crate) pending: Pending,
     tally: Tally,
-    tools_stale: AtomicBool,
+    stale: StaleLists,
+    notifications: Option<NotificationSink>,
+    handler: Option<RequestHandler>,
+    pub(crate) asked: Arc<OpenServerRequests>,
+}
+
+/// Which lists the server said have changed since they were last asked for.
+#[derive(Default)]
+struct StaleLists {
+    tools: AtomicBool,
+    resources: AtomicBool,
+    templates: AtomicBool,
+    prompts: AtomicBool,
+}
+
+impl StaleLists {
+    fn of(&self, list: ServerList) -> &AtomicBool {
+        match list {
+            ServerList::Tools => &self.tools,
+            ServerList::Resources => &self.resources,
+            ServerList::ResourceTemplates => &self.templates,
+            ServerList::Prompts => &self.prompts,
+        }
+    }
 }
 
 /// What a message led to.
@@ -56,9 +84,16 @@ pub(crate) enum Taken {
 }
 
 impl Inbox {
-    pub(crate) fn new(upstream: String) -> Self {
-        let tools_stale = AtomicBool::new(false);
-        Self { upstream, pending: Pending::default(), tally: Tally::default(), tools_stale }
+    pub(crate) fn new(config: &UpstreamConfig) -> Self {
+        Self {
+            upstream: config.name.clone(),
+            pending: Pending::default(),
+            tally: Tally::default(),
+            stale: StaleLists::default(),
+            notifications: config.notifications.clone(),
+            handler: config.request_handler.clone(),
+            asked: Arc::default(),
+        }
     }
 
     /// Handles one message of a connection on which any reply may come.
@@ -97,16 +132,14 @@ impl Inbox {
         progress: impl Fn(&Value) -> bool,
     ) -> Option<Vec<u8>> {
         match incoming {
-            Incoming::Request { id, method } => {
+            Incoming::Request { id, method, params } => {
                 self.tally.requests.fetch_add(1, Ordering::Relaxed);
-                answer(&id, &method)
+                self.ask(&id, method, params)
             }
             Incoming::Notification { method, params } => {
-                if method == "notifications/tools/list_changed" {
-                    self.tools_stale.store(true, Ordering::Release);
-                }
                 if method != "notifications/progress" || !progress(&params) {
                     self.tally.notifications.fetch_add(1, Ordering::Relaxed);
+                    self.hear(&method, &params);
                 }
                 None
             }
@@ -115,6 +148,42 @@ impl Inbox {
                 None
             }
         }
+    }
+
+    fn hear(&self, method: &str, params: &Value) {
+        if method == "notifications/cancelled" {
+            self.asked.cancel(params);
+        }
+        for told in ServerNotification::read(method, params) {
+            if let ServerNotification::ListChanged(list) = told {
+                self.mark_stale(list);
+            }
+            if let Some(sink) = &self.notifications {
+                sink.hear(told);
+            }
+        }
+    }
+
+    /// The answer to a request of the server, where it can be given at once.
+    fn ask(&self, id: &RawValue, method: String, params: Value) -> Option<Vec<u8>> {
+        let raw = id.get();
+        if raw.len() > LONGEST_ID || raw.starts_with(['{', '[', 't', 'f', 'n']) {
+            return None;
+        }
+        let at_once = match (method.as_str(), &self.handler) {
+            ("ping", _) => Ok(Value::Object(serde_json::Map::new())),
+            (_, Some(handler)) => match self.asked.open(id, method, params) {
+                Some(request) => {
+                    handler.handle(request);
+                    return None;
+                }
+                None => Err(RpcError::method_not_found()),
+            },
+            // Without a handler there are no roots, and nothing else is offered.
+            ("roots/list", None) => Ok(serde_json::json!({ "roots": [] })),
+            (_, None) => Err(RpcError::method_not_found()),
+        };
+        Some(encode(id, at_once))
     }
 
     pub(crate) fn malformed(&self, fault: Fault) -> McpError {
@@ -133,16 +202,16 @@ impl Inbox {
         self.tally.dropped.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn tools_stale(&self) -> bool {
-        self.tools_stale.load(Ordering::Acquire)
+    pub(crate) fn is_stale(&self, list: ServerList) -> bool {
+        self.stale.of(list).load(Ordering::Acquire)
     }
 
-    pub(crate) fn mark_tools_stale(&self) {
-        self.tools_stale.store(true, Ordering::Release);
+    pub(crate) fn mark_stale(&self, list: ServerList) {
+        self.stale.of(list).store(true, Ordering::Release);
     }
 
-    pub(crate) fn clear_tools_stale(&self) {
-        self.tools_stale.store(false, Ordering::Release);
+    pub(crate) fn clear_stale(&self, list: ServerList) {
+        self.stale.of(list).store(false, Ordering::Release);
     }
 
     pub(crate) fn counts(&self) -> Counts {
@@ -156,27 +225,17 @@ impl Inbox {
     }
 }
 
-/// Answers a request from the server: it may ask whether we live and which roots there are
-/// (none). Sampling and elicitation are not offered, so asking for them is an error.
-fn answer(id: &RawValue, method: &str) -> Option<Vec<u8>> {
-    let raw = id.get();
-    if raw.len() > LONGEST_ID || raw.starts_with(['{', '[', 't', 'f', 'n']) {
-        return None;
-    }
-    let body = match method {
-        "ping" => r#""result":{}"#,
-        "roots/list" => r#""result":{"roots":[]}"#,
-        _ => r#""error":{"code":-32601,"message":"this client does not offer the method"}"#,
-    };
-    Some(format!(r#"{{"jsonrpc":"2.0","id":{raw},{body}}}"#).into_bytes())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn inbox() -> Inbox {
+        let endpoint = crate::mcp::Endpoint::Stdio(crate::mcp::StdioConfig::default());
+        Inbox::new(&UpstreamConfig::new("x", endpoint))
+    }
+
     fn reply_to(line: &str) -> Option<String> {
-        match Inbox::new("x".to_owned()).take(line.as_bytes()) {
+        match inbox().take(line.as_bytes()) {
             Taken::Message(reply) => reply.map(|bytes| String::from_utf8(bytes).unwrap()),
             Taken::Noise => panic!("noise"),
         }
@@ -198,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_broken_request_from_the_server_ends_no_call() {
-        let inbox = Inbox::new("x".to_owned());
+        let inbox = inbox();
         let mut open = inbox.pending.open(1, None, None).unwrap();
         inbox.take(br#"{"jsonrpc":"2.0","id":1,"method":"ping","a":1,"a":2}"#);
         assert!(open.try_recv().is_err());

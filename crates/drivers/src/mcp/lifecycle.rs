@@ -7,6 +7,8 @@ use super::call::Reply;
 use super::config::{Era, EraChoice, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION};
 use super::error::{Fault, HttpFault, McpError};
 use super::escape::escape;
+use super::listing::ServerList;
+use super::subscription::SubscriptionFilter;
 use super::wire::{Ask, Wire, client_info};
 use crate::confine::Enforced;
 
@@ -61,7 +63,26 @@ impl ServerInfo {
     /// Whether the server says that it has tools.
     #[must_use]
     pub fn has_tools(&self) -> bool {
-        self.reply.value().pointer("/capabilities/tools").is_some_and(|tools| !tools.is_null())
+        self.has(ServerList::Tools)
+    }
+
+    /// Whether the server says that it has such a list.
+    #[must_use]
+    pub fn has(&self, list: ServerList) -> bool {
+        self.capability(list.capability()).is_some()
+    }
+
+    /// Whether the server says that it tells when the list changes.
+    #[must_use]
+    pub fn tells_changes_of(&self, list: ServerList) -> bool {
+        let said = self.capability(list.capability()).and_then(|said| said.get("listChanged"));
+        said == Some(&Value::Bool(true))
+    }
+
+    /// What the server says of one of its capabilities, such as `completions` or `logging`.
+    #[must_use]
+    pub fn capability(&self, name: &str) -> Option<&Value> {
+        capabilities(&self.reply).get(name).filter(|said| !said.is_null())
     }
 
     fn implementation(&self) -> &Value {
@@ -113,7 +134,7 @@ fn speaks_other(error: &McpError) -> bool {
 async fn initialize(wire: &Wire) -> Result<ServerInfo, McpError> {
     let params = json!({
         "protocolVersion": LEGACY_VERSION,
-        "capabilities": {},
+        "capabilities": wire.config.client_capabilities,
         "clientInfo": client_info(&wire.config),
     });
     let reply = ask(wire, "initialize", Era::Legacy, params).await?;
@@ -124,7 +145,7 @@ async fn initialize(wire: &Wire) -> Result<ServerInfo, McpError> {
     }
     wire.settle(Era::Legacy, &version);
     wire.notify("notifications/initialized").await?;
-    Ok(settled(wire, Era::Legacy, version, reply))
+    settled(wire, Era::Legacy, version, reply).await
 }
 
 async fn discover(wire: &Wire) -> Result<ServerInfo, McpError> {
@@ -137,14 +158,21 @@ async fn discover(wire: &Wire) -> Result<ServerInfo, McpError> {
         let offered: Vec<&str> = versions.iter().filter_map(Value::as_str).take(16).collect();
         return Err(unsupported(wire, MODERN_VERSION.to_owned(), &offered.join(", ")));
     }
-    Ok(settled(wire, Era::Modern, MODERN_VERSION.to_owned(), reply))
+    settled(wire, Era::Modern, MODERN_VERSION.to_owned(), reply).await
 }
 
-fn settled(wire: &Wire, era: Era, version: String, reply: Reply) -> ServerInfo {
-    if reply.value().pointer("/capabilities/tools/listChanged") == Some(&Value::Bool(true)) {
-        wire.listen(era);
-    }
-    ServerInfo { era, version, reply }
+async fn settled(
+    wire: &Wire,
+    era: Era,
+    version: String,
+    reply: Reply,
+) -> Result<ServerInfo, McpError> {
+    wire.listen(era, SubscriptionFilter::of(capabilities(&reply))).await?;
+    Ok(ServerInfo { era, version, reply })
+}
+
+fn capabilities(reply: &Reply) -> &Value {
+    reply.value().get("capabilities").unwrap_or(&Value::Null)
 }
 
 async fn ask(

@@ -21,7 +21,7 @@ pub(crate) enum Incoming {
     /// A well-formed reply. `id` is none when it is not one that this client gives out.
     Reply { id: Option<u64>, answer: Answer },
     /// The server asks something.
-    Request { id: Box<RawValue>, method: String },
+    Request { id: Box<RawValue>, method: String, params: Value },
     /// The server tells something.
     Notification { method: String, params: Value },
     /// Not a JSON-RPC message: a log line that went astray.
@@ -141,12 +141,10 @@ impl Envelope<'_> {
         let id = self.ids.first();
         if let Some(method) = self.method {
             let Some(method) = string(method) else { return Incoming::Noise };
+            let params = members.remove("params").unwrap_or_default();
             return match id {
-                Some(raw) => Incoming::Request { id: (*raw).to_owned(), method },
-                None => {
-                    let params = members.remove("params").unwrap_or_default();
-                    Incoming::Notification { method, params }
-                }
+                Some(raw) => Incoming::Request { id: (*raw).to_owned(), method, params },
+                None => Incoming::Notification { method, params },
             };
         }
         let own = id.and_then(|raw| own_id(raw.get()));

@@ -13,6 +13,7 @@ use super::config::{Limits, Redactor, StdioConfig};
 use super::error::{Fault, McpError};
 use super::frame::{Line, LineReader};
 use super::inbox::{Inbox, Taken};
+use super::server_request::AnswerSink;
 use crate::child::{self, Group, Tail};
 use crate::confine::{ConfineError, Enforced};
 
@@ -127,6 +128,19 @@ impl StdioLink {
         }
     }
 
+    /// Where answers to requests of the server go, for as long as the child reads.
+    pub(crate) fn answer_sink(&self) -> AnswerSink {
+        let (outbox, inbox) = (self.outbox.downgrade(), Arc::downgrade(&self.inbox));
+        Arc::new(move |answer| {
+            let Some(outbox) = outbox.upgrade() else { return };
+            if outbox.try_send(Outgoing::Line(answer)).is_err()
+                && let Some(inbox) = inbox.upgrade()
+            {
+                inbox.count_dropped();
+            }
+        })
+    }
+
     /// The last lines of standard error, redacted and escaped.
     pub(crate) fn stderr(&self) -> String {
         self.tail.last_lines()
@@ -217,6 +231,7 @@ impl Supervisor {
             None => "it closed its output".to_owned(),
         };
         tracing::debug!(target: "weaver_drivers", upstream = self.inbox.upstream(), %status, "upstream ended");
+        self.inbox.asked.cancel_all();
         self.inbox.pending.close(&McpError::UpstreamClosed {
             upstream: self.inbox.upstream().to_owned(),
             command: self.command,

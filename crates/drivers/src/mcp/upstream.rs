@@ -1,5 +1,6 @@
 //! An upstream that comes back: connects on demand, and waits longer after each failure.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +12,9 @@ use super::call::{CallOutcome, CallRequest};
 use super::config::UpstreamConfig;
 use super::connection::Connection;
 use super::error::{HttpFault, McpError};
+use super::listing::{ListedTool, ServerList};
+use super::notification::LogLevel;
 use super::rate::Rate;
-use super::tool::ListedTool;
 use crate::confine::Enforced;
 
 /// How long an upstream is left alone after 1, 2, 3, 4, and 5 or more failures in a row.
@@ -45,6 +47,10 @@ struct State {
     failures: usize,
     not_before: Option<Instant>,
     last: &'static str,
+    /// The resources that are watched, on every connection to come too.
+    watched: BTreeSet<String>,
+    /// The level of log messages that is wanted, likewise.
+    log_level: Option<LogLevel>,
 }
 
 impl Upstream {
@@ -108,6 +114,7 @@ impl Upstream {
                 state.generation = state.generation.saturating_add(1);
                 let connection = Arc::new(connection.numbered(state.generation));
                 state.connection = Some(Arc::clone(&connection));
+                state.restore(&connection);
                 Ok(connection)
             }
             Err(error) => {
@@ -142,7 +149,7 @@ impl Upstream {
         Ok((connection, listed?))
     }
 
-    /// Calls a tool once. Sent a second time only when an HTTP server answers that it no longer
+    /// Makes a request once: most often, calls a tool. Sent a second time only when an HTTP server answers that it no longer
     /// knows the session, for then the call was not executed.
     ///
     /// # Errors
@@ -151,15 +158,15 @@ impl Upstream {
     pub async fn call(&self, request: CallRequest) -> Result<CallOutcome, McpError> {
         let connection = self.connection().await?;
         self.in_turn()?;
-        let outcome = connection.call(request.clone()).await;
+        let outcome = connection.call_answering(request.clone()).await;
         if !self.lost_session(&connection, outcome.as_ref().err()).await {
             self.replied(outcome.is_ok()).await;
             return outcome;
         }
-        self.connection().await?.call(request).await
+        self.connection().await?.call_answering(request).await
     }
 
-    /// Calls a tool once on the connection of this generation, and on no other: nothing connects,
+    /// Makes a request once on the connection of this generation, and on no other: nothing connects,
     /// and nothing is sent a second time. `None` when that connection is not the live one.
     pub(crate) async fn call_on(
         &self,
@@ -172,11 +179,79 @@ impl Upstream {
         if let Err(error) = self.in_turn() {
             return Some(Err(error));
         }
-        let outcome = connection.call(request).await;
+        let outcome = connection.call_answering(request).await;
         if !self.lost_session(&connection, outcome.as_ref().err()).await {
             self.replied(outcome.is_ok()).await;
         }
         Some(outcome)
+    }
+
+    /// Asks to be told when a resource changes, now and on every later connection.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`] of connecting, or when the server refuses.
+    pub async fn subscribe(&self, uri: &str) -> Result<(), McpError> {
+        self.connection().await?.subscribe(uri).await?;
+        self.state.lock().await.watched.insert(uri.to_owned());
+        Ok(())
+    }
+
+    /// Asks no longer to be told of a resource. A server that is away has nothing to be told.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`], when the server refuses.
+    pub async fn unsubscribe(&self, uri: &str) -> Result<(), McpError> {
+        let live = {
+            let mut state = self.state.lock().await;
+            state.watched.remove(uri);
+            state.connection.clone().filter(|live| live.closed().is_none())
+        };
+        match live {
+            Some(live) => live.unsubscribe(uri).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Names the level from which on log messages are wanted, now and on every later connection. A
+    /// server without a log is not told.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`], when the server refuses.
+    pub async fn set_log_level(&self, level: LogLevel) -> Result<(), McpError> {
+        let live = {
+            let mut state = self.state.lock().await;
+            state.log_level = Some(level);
+            state.connection.clone().filter(|live| live.closed().is_none())
+        };
+        match live.filter(|live| has_log(live)) {
+            Some(live) => live.set_log_level(level).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Tells the server that the roots of its client are no longer as they were. One that is away
+    /// asks when it is there.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`], when the server is gone.
+    pub async fn tell_roots_changed(&self) -> Result<(), McpError> {
+        let live = self.state.lock().await.connection.clone();
+        match live.filter(|live| live.closed().is_none()) {
+            Some(live) => live.tell_roots_changed().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the server said that the list changed since it was last asked for, or is not
+    /// connected now.
+    pub async fn is_stale(&self, list: ServerList) -> bool {
+        let state = self.state.lock().await;
+        let live = state.connection.as_ref();
+        live.is_none_or(|live| live.closed().is_some() || live.is_stale(list))
     }
 
     /// Whether the server said that its tools changed since they were last listed, or is not
@@ -251,6 +326,24 @@ impl Upstream {
 }
 
 impl State {
+    /// Asks a fresh connection for what the one before was asked for. In the background: nobody
+    /// who needs the connection waits for it.
+    fn restore(&self, connection: &Arc<Connection>) {
+        let (watched, level) = (self.watched.clone(), self.log_level);
+        if watched.is_empty() && level.is_none() {
+            return;
+        }
+        let connection = Arc::clone(connection);
+        tokio::spawn(async move {
+            if let Some(level) = level.filter(|_| has_log(&connection)) {
+                let _ = connection.set_log_level(level).await;
+            }
+            for uri in watched {
+                let _ = connection.subscribe(&uri).await;
+            }
+        });
+    }
+
     fn failed(&mut self, code: &'static str, random: &dyn Random) {
         self.failures = self.failures.saturating_add(1);
         let pause = PAUSES.get(self.failures.saturating_sub(1)).or(PAUSES.last());
@@ -258,6 +351,11 @@ impl State {
         self.not_before = Instant::now().checked_add(pause);
         self.last = code;
     }
+}
+
+/// Whether the server says that it sends log messages.
+fn has_log(connection: &Connection) -> bool {
+    connection.server().capability("logging").is_some()
 }
 
 /// Half of a pause is certain and half of it by chance, so that many who lost the same server do

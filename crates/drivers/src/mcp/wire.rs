@@ -1,7 +1,7 @@
 //! One connection: requests out, replies matched, bounds held.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -14,8 +14,10 @@ use super::error::McpError;
 use super::http::{Exchange, HttpLink};
 use super::inbox::Inbox;
 use super::message::Answer;
+use super::notification::LogLevel;
 use super::pending::LateSink;
 use super::stdio::StdioLink;
+use super::subscription::SubscriptionFilter;
 use crate::confine::Enforced;
 
 /// A request before it has an id.
@@ -42,12 +44,24 @@ pub(crate) struct Wire {
     link: Link,
     slots: Arc<Semaphore>,
     waiting: AtomicUsize,
+    /// Held while the request is sent, so that the last filter is the last one sent.
+    listening: tokio::sync::Mutex<Listening>,
+    /// The level that requests of the modern era name.
+    log_level: Mutex<Option<LogLevel>>,
+}
+
+/// What is listened for, and how it was asked for.
+#[derive(Default)]
+struct Listening {
+    filter: SubscriptionFilter,
+    /// The id of the request of the modern era that is open over pipes.
+    id: Option<u64>,
 }
 
 impl Wire {
     /// Starts the child, or prepares the HTTP client. Nothing is said yet.
     pub(crate) fn open(config: Arc<UpstreamConfig>) -> Result<Self, McpError> {
-        let inbox = Arc::new(Inbox::new(config.name.clone()));
+        let inbox = Arc::new(Inbox::new(&config));
         let bounds = (&config.limits, config.redactor.as_ref());
         let link = match &config.endpoint {
             Endpoint::Stdio(stdio) => {
@@ -57,8 +71,14 @@ impl Wire {
                 Link::Http(Arc::new(HttpLink::new(http, &config.limits, Arc::clone(&inbox))?))
             }
         };
+        inbox.asked.send_to(match &link {
+            Link::Stdio(link) => link.answer_sink(),
+            Link::Http(link) => link.answer_sink(),
+        });
         let slots = Arc::new(Semaphore::new(config.limits.in_flight.max(1)));
-        Ok(Self { config, inbox, link, slots, waiting: AtomicUsize::new(0) })
+        let (waiting, log_level) = (AtomicUsize::new(0), Mutex::default());
+        let listening = tokio::sync::Mutex::default();
+        Ok(Self { config, inbox, link, slots, waiting, listening, log_level })
     }
 
     /// Sends a request and waits for its answer, at most for its limit. When the caller stops
@@ -91,23 +111,68 @@ impl Wire {
         }
     }
 
-    /// Asks to hear of changes to the tools. Over stdio a legacy server tells unasked.
-    pub(crate) fn listen(&self, era: Era) {
-        let body = match era {
-            Era::Legacy => None,
-            Era::Modern => {
-                match self.encode(self.inbox.pending.next_id(), &mut subscription(era)) {
-                    Ok(body) => Some(body),
-                    Err(_) => return,
+    /// Asks to hear of what the filter says. Over stdio a legacy server tells unasked.
+    pub(crate) async fn listen(
+        &self,
+        era: Era,
+        filter: SubscriptionFilter,
+    ) -> Result<(), McpError> {
+        let mut listening = self.listening.lock().await;
+        listening.filter = filter;
+        match (era, &self.link) {
+            _ if listening.filter.is_empty(era) => Ok(()),
+            (Era::Modern, _) => self.listen_anew(&mut listening).await,
+            (Era::Legacy, Link::Http(link)) => {
+                link.listen(None);
+                Ok(())
+            }
+            (Era::Legacy, Link::Stdio(_)) => Ok(()),
+        }
+    }
+
+    /// A modern server is asked by one request for everything: another filter replaces it.
+    async fn listen_anew(&self, listening: &mut Listening) -> Result<(), McpError> {
+        let id = self.inbox.pending.next_id();
+        let body = self.encode(id, &mut subscription(listening.filter.params()))?;
+        match &self.link {
+            // Its answer, when the subscription ends, is of no use and counted as dropped.
+            Link::Stdio(link) => {
+                link.send(body).await?;
+                if let Some(before) = listening.id.replace(id) {
+                    self.cancel(before);
                 }
             }
-        };
-        match (&self.link, body) {
-            (Link::Stdio(_), None) => {}
-            // Its answer, when the subscription ends, is of no use and counted as dropped.
-            (Link::Stdio(link), Some(body)) => link.try_send(body),
-            (Link::Http(link), body) => link.listen(body),
+            Link::Http(link) => link.listen(Some(body)),
         }
+        Ok(())
+    }
+
+    /// Has a modern server tell of changes of this resource too.
+    pub(crate) async fn watch(&self, uri: &str) -> Result<(), McpError> {
+        let mut listening = self.listening.lock().await;
+        if listening.filter.uris.contains(uri) {
+            return Ok(());
+        }
+        if listening.filter.uris.len() >= MAX_WATCHED {
+            let upstream = self.config.name.clone();
+            return Err(McpError::TooManySubscriptions { upstream, limit: MAX_WATCHED });
+        }
+        listening.filter.uris.insert(uri.to_owned());
+        self.listen_anew(&mut listening).await
+    }
+
+    /// Has a modern server no longer tell of changes of this resource.
+    pub(crate) async fn unwatch(&self, uri: &str) -> Result<(), McpError> {
+        let mut listening = self.listening.lock().await;
+        if !listening.filter.uris.remove(uri) {
+            return Ok(());
+        }
+        self.listen_anew(&mut listening).await
+    }
+
+    /// The level that requests to a modern server name from here on.
+    pub(crate) fn name_log_level(&self, level: LogLevel) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
     }
 
     /// What is kept from a child that a launcher started; nothing over HTTP.
@@ -129,6 +194,7 @@ impl Wire {
     /// Ends the connection in good order.
     pub(crate) async fn close(&self) {
         self.inbox.pending.close(&McpError::Shutdown { upstream: self.config.name.clone() });
+        self.inbox.asked.cancel_all();
         match &self.link {
             Link::Stdio(link) => link.close().await,
             Link::Http(link) => link.close().await,
@@ -138,6 +204,7 @@ impl Wire {
     /// Ends the connection without waiting for anybody.
     pub(crate) fn kill(&self) {
         self.inbox.pending.close(&McpError::Shutdown { upstream: self.config.name.clone() });
+        self.inbox.asked.cancel_all();
         match &self.link {
             Link::Stdio(link) => link.kill(),
             Link::Http(link) => link.stop_listening(),
@@ -183,7 +250,8 @@ impl Wire {
             meta.insert("progressToken".to_owned(), Value::from(id));
         }
         if ask.era == Era::Modern {
-            introduce(&self.config, &mut meta);
+            let level = *self.log_level.lock().unwrap_or_else(PoisonError::into_inner);
+            introduce(&self.config, level, &mut meta);
         }
         if !meta.is_empty() {
             params.insert("_meta".to_owned(), Value::Object(meta));
@@ -244,29 +312,33 @@ pub(crate) fn client_info(config: &UpstreamConfig) -> Value {
     json!({"name": config.client_name, "version": config.client_version})
 }
 
-const SUBSCRIBE: &str = "subscriptions/listen";
+/// Most resources that one connection watches. Each change of them sends all of them again.
+const MAX_WATCHED: usize = 256;
 
-/// The request of the modern era for news of the tools.
-fn subscription(era: Era) -> Ask<'static> {
-    let mut params = Map::new();
-    params.insert("notifications".to_owned(), json!({"toolsListChanged": true}));
+/// The request of the modern era to be told of changes.
+fn subscription(params: Map<String, Value>) -> Ask<'static> {
     Ask {
-        method: SUBSCRIBE,
+        method: "subscriptions/listen",
         name: None,
         params,
-        era,
+        era: Era::Modern,
         limit: Duration::ZERO,
         progress: None,
         late: None,
     }
 }
 
-/// What each request of the modern era says: version, client and capabilities.
-fn introduce(config: &UpstreamConfig, meta: &mut Map<String, Value>) {
+/// What each request of the modern era says: version, client, capabilities, and from which level on
+/// log messages are wanted.
+fn introduce(config: &UpstreamConfig, level: Option<LogLevel>, meta: &mut Map<String, Value>) {
     let key = |name: &str| format!("io.modelcontextprotocol/{name}");
-    meta.entry(key("clientCapabilities")).or_insert_with(|| json!({}));
+    let offered = || Value::Object(config.client_capabilities.clone());
+    meta.entry(key("clientCapabilities")).or_insert_with(offered);
     meta.insert(key("protocolVersion"), Value::from(MODERN_VERSION));
     meta.insert(key("clientInfo"), client_info(config));
+    if let Some(level) = level {
+        meta.entry(key("logLevel")).or_insert_with(|| Value::from(level.as_str()));
+    }
 }
 
 /// A caller that waits for a place.

@@ -6,7 +6,7 @@ use std::io::{Lines, StdinLock, Write};
 
 use serde_json::{Value, json};
 
-use crate::sdk;
+use crate::{feature_server, sdk};
 
 /// Names the behaviour of the child.
 pub(crate) const VARIABLE: &str = "WEAVER_DRIVERS_FIXTURE";
@@ -27,13 +27,15 @@ fn fixture_main() {
             eprintln!("cannot find my \u{1b}[31mconfig");
             std::process::exit(3);
         }
+        "features" => feature_server::run(feature_server::Era::Legacy),
+        "features_modern" => feature_server::run(feature_server::Era::Modern),
         "babble" => (0..1_000_000).for_each(|n| put(&format!("starting, step {n}"))),
         _ => Server { behaviour, ..Server::default() }.run(),
     }
     std::process::exit(0);
 }
 
-fn put(line: &str) {
+pub(crate) fn put(line: &str) {
     let mut out = std::io::stdout();
     if out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")).is_err() {
         std::process::exit(0);
@@ -41,11 +43,11 @@ fn put(line: &str) {
     let _ = out.flush();
 }
 
-fn send(message: Value) {
+pub(crate) fn send(message: Value) {
     put(&message.to_string());
 }
 
-fn reply(id: &Value, result: Value) {
+pub(crate) fn reply(id: &Value, result: Value) {
     send(json!({"jsonrpc": "2.0", "id": id, "result": result}));
 }
 

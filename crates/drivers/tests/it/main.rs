@@ -14,6 +14,10 @@ mod confine;
 #[cfg(test)]
 mod covering;
 #[cfg(test)]
+mod feature_server;
+#[cfg(test)]
+mod features;
+#[cfg(test)]
 mod fixture;
 #[cfg(test)]
 mod hostile;

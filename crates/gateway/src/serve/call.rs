@@ -13,6 +13,9 @@ use weaver_types::{
 
 use super::client::Client;
 use super::error::ServeError;
+use super::heartbeat;
+use super::requests::Outbox;
+use super::server_feature::FeatureKind;
 
 /// How long a call waits for the first attempt to connect its server.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -20,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// How long a held call waits by default: less than the 60 seconds after which clients of the common
 /// MCP libraries give a request up.
 const DEFAULT_WAIT: Duration = Duration::from_secs(45);
+
+/// How often a client hears of a call that is held.
+const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// What comes with a call beside its arguments.
 pub(crate) struct CallOptions {
@@ -29,6 +35,8 @@ pub(crate) struct CallOptions {
     pub(crate) cancellation: CancellationToken,
     /// Where the progress of the call goes.
     pub(crate) progress: Option<ProgressSink>,
+    /// Where lines of the request go before its answer.
+    pub(crate) outbox: Outbox,
 }
 
 /// One call: what is to be called, with which arguments, and how.
@@ -62,6 +70,15 @@ pub(crate) async fn run(client: &Client, call: CallRequest<'_>) -> Result<CallOu
             .discharged_by(Discharge::Arguments);
         return reject(client, &request, said).await.map(CallOutcome::immediate);
     }
+    if FeatureKind::of(&request.capability_id).is_asked_by_servers() {
+        let (reason, problem) = (ReasonCode::NotFound, "only its server asks this");
+        let said = Contribution::new(Check::System, Verdict::Deny, reason, problem);
+        return reject(client, &request, said).await.map(CallOutcome::immediate);
+    }
+    // What the server asks while the call runs, it asks of this client.
+    let upstreams = &client.gateway.upstreams;
+    let server = upstreams.of(request.capability_id.as_str()).map(|entry| &entry.name);
+    let _calling = server.map(|server| upstreams.callers.enter(server, &client.link));
     let call = Call { request: &request, arguments: Some(arguments), mode };
     let progress = options.progress;
     let done = once(client, call, progress.clone()).await?;
@@ -71,10 +88,13 @@ pub(crate) async fn run(client: &Client, call: CallRequest<'_>) -> Result<CallOu
     let Some(id) = done.request.clone().filter(|_| held) else {
         return Ok(CallOutcome::immediate(done));
     };
-    let phase = tokio::select! {
-        phase = client.gateway.kernel.wait_resolution(&id, wait) => phase,
-        () = options.cancellation.cancelled() => Some(Phase::Requested),
+    let resolved = async {
+        tokio::select! {
+            phase = client.gateway.kernel.wait_resolution(&id, wait) => phase,
+            () = options.cancellation.cancelled() => Some(Phase::Requested),
+        }
     };
+    let phase = heartbeat::during(resolved, HEARTBEAT, progress.as_ref(), &id).await;
     match phase {
         Some(Phase::Requested) | None => {
             Ok(CallOutcome { invocation: done, approval_timed_out: true })

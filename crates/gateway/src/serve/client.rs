@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 use weaver_policy::PolicySet;
 use weaver_types::{CapabilityId, Principal, PrincipalId, RunContext};
 
+use super::client_link::ClientLink;
 use super::error::ServeError;
 use super::gateway::Gateway;
 use super::run_keeper::RunKeeper;
@@ -17,6 +18,8 @@ pub(crate) struct Client {
     pub(crate) gateway: Arc<Gateway>,
     /// What it sees.
     pub(crate) profile: Profile,
+    /// What goes to and from it beside its requests.
+    pub(crate) link: Arc<ClientLink>,
     principal: ArcSwap<GrantedPrincipal>,
     runs: Arc<RunKeeper>,
 }
@@ -48,7 +51,8 @@ impl Client {
     ) -> Result<Self, ServeError> {
         let granted = GrantedPrincipal::of(principal, gateway.kernel.policy())?;
         let principal = ArcSwap::from_pointee(granted);
-        Ok(Self { gateway: Arc::clone(gateway), profile, principal, runs })
+        let link = Arc::default();
+        Ok(Self { gateway: Arc::clone(gateway), profile, link, principal, runs })
     }
 
     /// The run of this client, the same until it has been idle for long.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::call::CallOptions;
 use super::client::Client;
 use super::message::{Request, RpcError, code, shown};
-use super::{definitions, meta_tools, proxy, render, user_statements};
+use super::{definitions, feature_requests, meta_tools, proxy, render, user_statements};
 use crate::config::Mode;
 
 /// The versions that open with `initialize`, newest first.
@@ -85,10 +85,11 @@ impl Session {
                 self.hear(client, &request.params).await;
                 call(client, era, request, options).await
             }
-            other => Err(RpcError::new(
-                code::NOT_FOUND,
-                format!("method `{}` is not offered here", shown(other)),
-            )),
+            other => {
+                let unknown = format!("method `{}` is not offered here", shown(other));
+                let answered = feature_requests::answer(client, era, &request, options).await;
+                answered.unwrap_or_else(|| Err(RpcError::new(code::NOT_FOUND, unknown)))
+            }
         }
     }
 
@@ -117,9 +118,13 @@ impl Session {
             // The first name stays: a session is one client's.
             let _ = self.client.set(name.to_owned());
         }
+        client.link.declare(params.get("capabilities"));
+        let mut capabilities = feature_requests::declared(&client.gateway, Era::Legacy);
+        let tools = json!({ "listChanged": client.profile.mode == Mode::Proxy });
+        capabilities.insert("tools".to_owned(), tools);
         json!({
             "protocolVersion": version,
-            "capabilities": { "tools": { "listChanged": client.profile.mode == Mode::Proxy } },
+            "capabilities": capabilities,
             "serverInfo": server_info(),
             "instructions": instructions(client),
         })
@@ -144,10 +149,16 @@ fn era(params: &Map<String, Value>) -> Result<Era, RpcError> {
 }
 
 fn discover(client: &Client) -> Value {
+    let mut capabilities = feature_requests::declared(&client.gateway, Era::Modern);
+    let tools = match client.profile.mode {
+        Mode::Proxy => json!({ "listChanged": true }),
+        Mode::Gateway => json!({}),
+    };
+    capabilities.insert("tools".to_owned(), tools);
     json!({
         "resultType": "complete",
         "supportedVersions": [MODERN],
-        "capabilities": { "tools": {} },
+        "capabilities": capabilities,
         "serverInfo": server_info(),
         "_meta": { "io.modelcontextprotocol/serverInfo": server_info() },
         "instructions": instructions(client),

@@ -1,5 +1,7 @@
 //! One upstream server: connects it, registers its tools, and knows whether it is available.
 
+mod features;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -11,11 +13,16 @@ use tokio::time::Instant;
 use weaver_agent_kernel::{Contract, Driver};
 use weaver_drivers::McpDriver;
 use weaver_drivers::confine::{Enforced, Protection};
-use weaver_drivers::mcp::{Connection, ListedTool, McpError, Redactor, Upstream, UpstreamConfig};
+use weaver_drivers::mcp::{
+    Connection, ListedTool, LogLevel, McpError, Redactor, ServerList, Upstream, UpstreamConfig,
+};
 use weaver_types::{Capability, CapabilityId, EventKind, UpstreamName};
 
 use super::gateway::Gateway;
 use super::import;
+use super::server_events::ServerEvents;
+use super::server_feature::ServerFeatures;
+use super::server_requests;
 use super::upstream_config::upstream_config;
 use crate::config;
 
@@ -50,7 +57,13 @@ pub(crate) struct Entry {
     /// One listing at a time.
     listing: tokio::sync::Mutex<()>,
     /// Wakes the task that polls the server before its pause is over.
-    wake: Notify,
+    wake: Arc<Notify>,
+    /// What it offers beside tools.
+    features: RwLock<Arc<ServerFeatures>>,
+    /// Where what it tells and asks goes.
+    events: ServerEvents,
+    /// From which level on its log messages are wanted.
+    log_level: Mutex<Option<LogLevel>>,
     /// How many polls have ended.
     looks: watch::Sender<u64>,
     /// True once the first attempt is over.
@@ -105,8 +118,11 @@ impl Entry {
         connection: UpstreamConfig,
         redactor: &Redactor,
         closing: watch::Receiver<bool>,
+        events: &ServerEvents,
     ) -> Self {
         let connection = UpstreamConfig { redactor: Some(redactor.clone()), ..connection };
+        let wake = Arc::new(Notify::new());
+        let connection = events.attach(&config.name, &wake, connection);
         Self {
             name: config.name.clone(),
             config: config.clone(),
@@ -115,7 +131,10 @@ impl Entry {
             state: Mutex::default(),
             started: Instant::now(),
             listing: tokio::sync::Mutex::default(),
-            wake: Notify::new(),
+            wake,
+            features: RwLock::default(),
+            events: events.clone(),
+            log_level: Mutex::default(),
             looks: watch::Sender::new(0),
             settled: watch::Sender::new(false),
             closing,
@@ -153,7 +172,7 @@ impl Entry {
         let looked = {
             let _one_at_a_time = self.listing.lock().await;
             let upstream = self.upstream();
-            if upstream.tools_stale().await {
+            if is_stale(&upstream).await {
                 if let Some(error) = upstream.ended().await {
                     self.lost(gateway, &error).await;
                 }
@@ -279,6 +298,7 @@ impl Entry {
         tracing::warn!(upstream = %self.name, "started again: a file that is kept from it was replaced or made");
         let config = upstream_config(&self.config, &gateway.config, &gateway.launcher);
         let config = UpstreamConfig { redactor: Some(self.redactor.clone()), ..config };
+        let config = self.events.attach(&self.name, &self.wake, config);
         let fresh = Arc::new(Upstream::new(config));
         *self.upstream.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         upstream.kill().await;
@@ -319,7 +339,10 @@ impl Entry {
 
     async fn relist(&self, gateway: &Gateway) -> Result<usize, ()> {
         match self.upstream().listing().await {
-            Ok((connection, tools)) => Ok(self.take_in(gateway, &tools, &connection).await),
+            Ok((connection, tools)) => {
+                let features = self.ask_features(&connection).await;
+                Ok(self.take_in(gateway, &tools, features, &connection).await)
+            }
             Err(error) => {
                 self.lost(gateway, &error).await;
                 Err(())
@@ -331,12 +354,17 @@ impl Entry {
         &self,
         gateway: &Gateway,
         tools: &[ListedTool],
+        features: ServerFeatures,
         connection: &Connection,
     ) -> usize {
         if let Some(enforced) = connection.enforced() {
             gateway.confined.note(self.name.clone(), self.upstream().config(), enforced);
         }
-        let Listing { listed, mut left_out } = self.register(gateway, tools, connection);
+        let (mut more, unread) = self.feature_capabilities(&features, connection);
+        more.extend(server_requests::capabilities(&self.name, &gateway.upstreams.relays));
+        let Listing { listed, mut left_out } = self.register(gateway, tools, more, connection);
+        left_out.extend(unread);
+        self.put_features(gateway, features);
         let count = listed.len();
         if self.set_ready(listed) {
             left_out.extend(gateway.tools_changed(&self.name));
@@ -382,11 +410,12 @@ impl Entry {
         &self,
         gateway: &Gateway,
         tools: &[ListedTool],
+        more: Vec<(Capability, Arc<dyn Driver>)>,
         connection: &Connection,
     ) -> Listing {
         let (instructions, generation) =
             (connection.server().instructions(), connection.generation());
-        let mut set: Vec<(Capability, Arc<dyn Driver>)> = Vec::new();
+        let mut set = more;
         let mut listed = BTreeMap::new();
         let mut left_out = Vec::new();
         for tool in tools {
@@ -442,6 +471,19 @@ impl Entry {
         ]);
         note(gateway, EventKind::UpstreamLost, fields).await;
     }
+}
+
+/// Whether the server said that one of its lists changed, or has gone away.
+async fn is_stale(upstream: &Upstream) -> bool {
+    if upstream.tools_stale().await {
+        return true;
+    }
+    for list in [ServerList::Resources, ServerList::ResourceTemplates, ServerList::Prompts] {
+        if upstream.is_stale(list).await {
+            return true;
+        }
+    }
+    false
 }
 
 fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {

@@ -80,7 +80,7 @@ impl Gateway {
         runs.remove_stale(&kernel).await?;
         let firewall = kernel.firewall().clone();
         let redactor = Redactor::new(move |text| firewall.redact_text(text).text);
-        let upstreams = Upstreams::new(&config, &redactor, &launcher);
+        let upstreams = Upstreams::new(&config, &redactor, &launcher, &kernel.policy());
         let table = config.word_table.as_ref().map(WordTable::load).transpose()?;
         let gateway = Self {
             config,

@@ -12,7 +12,7 @@ use weaver_types::{Capability, CapabilityDraft, CapabilityError, CapabilityId, I
 use crate::config::Upstream;
 
 /// The timeout of a tool in milliseconds, unless its server's section sets one.
-const TIMEOUT_MS: u32 = 60_000;
+pub(crate) const TIMEOUT_MS: u32 = 60_000;
 /// The longest name of a tool, in bytes.
 const MAX_NAME: usize = 128;
 
@@ -26,6 +26,12 @@ pub enum ProposalError {
          `.` between others; the server has to rename it"
     )]
     Name {
+        /// The name, shortened and escaped.
+        shown: String,
+    },
+    /// The name of a prompt is missing or too long.
+    #[error("`{shown}` is no name of a prompt: a name has 1 to {MAX_NAME} bytes")]
+    Prompt {
         /// The name, shortened and escaped.
         shown: String,
     },
@@ -43,6 +49,12 @@ pub enum ProposalError {
     /// The definition makes no capability.
     #[error(transparent)]
     Capability(#[from] CapabilityError),
+}
+
+impl ProposalError {
+    pub(crate) fn prompt_name(name: &str) -> Self {
+        Self::Prompt { shown: escape::line(escape::truncate(name, 80)).into_owned() }
+    }
 }
 
 /// A tool as somebody defines it.
@@ -98,7 +110,7 @@ fn proposed(
 }
 
 /// Suspicious text in what else a model could see: the server's instructions and hints.
-fn suspicions(tool: &Value, instructions: Option<&str>) -> BTreeSet<String> {
+pub(crate) fn suspicions(tool: &Value, instructions: Option<&str>) -> BTreeSet<String> {
     let instructions = instructions.map(|text| Value::String(text.to_owned()));
     let parts = [("instructions", instructions.as_ref()), ("annotations", tool.get("annotations"))];
     let parts = parts.into_iter().filter_map(|(place, value)| Some((place, value?)));

@@ -10,6 +10,11 @@ pub(crate) mod code {
     pub(crate) const NOT_FOUND: i64 = -32601;
     pub(crate) const INVALID_PARAMS: i64 = -32602;
     pub(crate) const INTERNAL: i64 = -32603;
+    /// A resource is not there (legacy era; the modern one says that parameters are invalid).
+    pub(crate) const RESOURCE_NOT_FOUND: i64 = -32002;
+    /// The policy refuses, or the call failed: `data` has the verdict, the reason and the words. The
+    /// number is one of those that the protocol leaves to implementations.
+    pub(crate) const REFUSED: i64 = -32010;
     /// The protocol version of the request is not spoken here (2026-07-28).
     pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 }
@@ -47,8 +52,11 @@ pub(crate) enum Incoming {
         method: String,
         params: Map<String, Value>,
     },
-    /// An answer to a request of ours; there are none, so it is dropped.
-    Response,
+    /// An answer to a request of ours.
+    Response {
+        id: Value,
+        answer: Result<Value, weaver_drivers::mcp::RpcError>,
+    },
     /// Not acceptable; the error goes back under this id.
     Malformed {
         id: Value,
@@ -103,8 +111,8 @@ pub(crate) fn read(line: &[u8]) -> Incoming {
             Incoming::Request(Request { id, method, params, argument_problem })
         }
         (Some(Value::String(method)), None, _) => Incoming::Notification { method, params },
-        (None, Some(_), _) if message.contains_key("result") || message.contains_key("error") => {
-            Incoming::Response
+        (None, Some(id), _) if message.contains_key("result") || message.contains_key("error") => {
+            Incoming::Response { id, answer: response(message) }
         }
         (_, _, id) => malformed(
             id.unwrap_or_default(),
@@ -131,6 +139,25 @@ pub(crate) fn answer(id: &Value, outcome: Result<Value, RpcError>) -> Vec<u8> {
         }
     };
     line(&message)
+}
+
+/// What the client answered to a request of ours.
+fn response(mut message: Map<String, Value>) -> Result<Value, weaver_drivers::mcp::RpcError> {
+    use weaver_drivers::mcp::RpcError;
+    match (message.remove("result"), message.remove("error")) {
+        (Some(result), None) => Ok(result),
+        (_, error) => {
+            let error = error.unwrap_or_default();
+            let code = error.get("code").and_then(Value::as_i64).unwrap_or(code::INTERNAL);
+            let said = error.get("message").and_then(Value::as_str).unwrap_or_default();
+            Err(RpcError::new(code, said))
+        }
+    }
+}
+
+/// The line of a request of ours.
+pub(crate) fn request(id: &str, method: &str, params: Value) -> Vec<u8> {
+    line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
 }
 
 /// The line of a notification.

@@ -15,6 +15,7 @@ use super::client::Client;
 use super::dispatch::Session;
 use super::lines::MAX_LINE;
 use super::message::{self, Incoming, Request, RpcError, code};
+use super::server_requests;
 
 /// How many requests are worked on at once.
 const MAX_IN_FLIGHT: u32 = 256;
@@ -23,6 +24,9 @@ const MAX_KIB: u32 = 64 * 1024;
 
 /// Where the lines go that answer a request.
 pub(crate) type Outbox = mpsc::Sender<Vec<u8>>;
+
+/// The methods that call a server: a client that cancels one has it given up there.
+const CALLS: [&str; 4] = ["tools/call", "resources/read", "prompts/get", "completion/complete"];
 
 /// The requests of one client.
 pub(crate) struct Requests {
@@ -47,22 +51,31 @@ struct Numbers {
 /// A request that is still to be answered.
 struct OpenRequest {
     number: u64,
+    tokens: RequestTokens,
+}
+
+/// What tells a request under way that it is over.
+#[derive(Clone, Default)]
+struct RequestTokens {
+    /// Nobody waits for a person any more.
     cancellation: CancellationToken,
+    /// The client wants no answer: its server is told.
+    abandoned: CancellationToken,
 }
 
 impl Open {
     /// The number of a fresh request; `None` when its id is taken.
-    fn begin(&self, id: &str) -> Option<(u64, CancellationToken)> {
+    fn begin(&self, id: &str) -> Option<(u64, RequestTokens)> {
         let mut open = self.0.lock().ok()?;
         if open.by_id.contains_key(id) {
             return None;
         }
         open.last += 1;
         let number = open.last;
-        let cancellation = CancellationToken::new();
-        let request = OpenRequest { number, cancellation: cancellation.clone() };
+        let tokens = RequestTokens::default();
+        let request = OpenRequest { number, tokens: tokens.clone() };
         open.by_id.insert(id.to_owned(), request);
-        Some((number, cancellation))
+        Some((number, tokens))
     }
 
     /// True while the request is still to be answered.
@@ -85,14 +98,15 @@ impl Open {
         if let Ok(mut open) = self.0.lock()
             && let Some(request) = open.by_id.remove(id)
         {
-            request.cancellation.cancel();
+            request.tokens.cancellation.cancel();
+            request.tokens.abandoned.cancel();
         }
     }
 
     /// Ends every wait for an approval; every request is still answered.
     fn stop_waiting(&self) {
         if let Ok(open) = self.0.lock() {
-            open.by_id.values().for_each(|request| request.cancellation.cancel());
+            open.by_id.values().for_each(|request| request.tokens.cancellation.cancel());
         }
     }
 }
@@ -107,7 +121,7 @@ impl Requests {
     /// Takes a line, whose answers go to `outbox`.
     pub(crate) async fn take(&self, line: &[u8], outbox: &Outbox) {
         match message::read(line) {
-            Incoming::Response => {}
+            Incoming::Response { id, answer } => self.client.link.answered(&id, answer),
             Incoming::Malformed { id, error } => {
                 let _ = outbox.send(message::answer(&id, Err(error))).await;
             }
@@ -145,11 +159,18 @@ impl Requests {
         (MAX_IN_FLIGHT as usize).saturating_sub(self.places.available_permits())
     }
 
-    /// A cancelled call goes on, and its end is recorded; only its answer is not sent.
+    /// A cancelled call is given up, which its server is told and the log keeps; its answer is not
+    /// sent.
     fn notice(&self, method: &str, id: Option<&Value>) {
         match (method, id) {
             ("notifications/cancelled", Some(id)) => self.open.cancel(&id.to_string()),
-            ("notifications/initialized", _) => self.session.initialized(),
+            ("notifications/initialized", _) => {
+                self.session.initialized();
+                self.client.link.open();
+            }
+            ("notifications/roots/list_changed", _) => {
+                server_requests::tell_roots_changed(&self.client.gateway);
+            }
             _ => {}
         }
     }
@@ -163,7 +184,7 @@ impl Requests {
             return;
         };
         let name = request.id.to_string();
-        let Some((number, cancellation)) = self.open.begin(&name) else {
+        let Some((number, tokens)) = self.open.begin(&name) else {
             let _ = outbox.send(refuse("a request with this id is being worked on")).await;
             return;
         };
@@ -174,7 +195,7 @@ impl Requests {
             open: Arc::clone(&self.open),
             name,
             number,
-            cancellation,
+            tokens,
             _permits: permits,
         };
         // A handshake is answered before the next line is read.
@@ -201,7 +222,7 @@ struct Work {
     open: Arc<Open>,
     name: String,
     number: u64,
-    cancellation: CancellationToken,
+    tokens: RequestTokens,
     _permits: [OwnedSemaphorePermit; 2],
 }
 
@@ -212,13 +233,24 @@ impl Work {
         let progress = call_progress::token(&request.params).map(|token| self.tell(token));
         let options = CallOptions {
             argument_problem: None,
-            cancellation: self.cancellation.clone(),
+            cancellation: self.tokens.cancellation.clone(),
             progress,
+            outbox: self.outbox.clone(),
         };
+        let is_call = CALLS.contains(&request.method.as_str());
         // In a task of its own, so that a fault in it is answered too.
-        let answering =
+        let mut answering =
             tokio::spawn(async move { session.answer(&client, request, options).await });
-        let outcome = answering.await.unwrap_or_else(|_| {
+        let ended = tokio::select! {
+            ended = &mut answering => ended,
+            () = self.tokens.abandoned.cancelled(), if is_call => {
+                // Dropping it tells the server and records how far it came.
+                answering.abort();
+                let _ = answering.await;
+                return;
+            }
+        };
+        let outcome = ended.unwrap_or_else(|_| {
             tracing::error!("a request ended without an answer");
             Err(RpcError::new(code::INTERNAL, "the request failed inside"))
         });
@@ -232,8 +264,15 @@ impl Work {
     fn tell(&self, token: &Value) -> ProgressSink {
         let (open, outbox) = (Arc::clone(&self.open), self.outbox.clone());
         let (name, number, token) = (self.name.clone(), self.number, token.clone());
+        // A hold and the call after it tell one after the other; what does not grow is dropped.
+        let furthest = Mutex::new(f64::NEG_INFINITY);
         Arc::new(move |progress| {
-            if open.is_open(&name, number) {
+            let grows = furthest.lock().is_ok_and(|mut furthest| {
+                let grows = progress.progress > *furthest;
+                *furthest = furthest.max(progress.progress);
+                grows
+            });
+            if grows && open.is_open(&name, number) {
                 let _ = outbox.try_send(call_progress::line(&token, progress));
             }
         })
@@ -262,9 +301,12 @@ mod tests {
         let (_, cancelled) = open.begin("1").unwrap();
         let (number, waiting) = open.begin("2").unwrap();
         open.cancel("1");
-        assert!(cancelled.is_cancelled() && !waiting.is_cancelled());
+        let ended = |tokens: &RequestTokens| {
+            (tokens.cancellation.is_cancelled(), tokens.abandoned.is_cancelled())
+        };
+        assert_eq!((ended(&cancelled), ended(&waiting)), ((true, true), (false, false)));
         open.stop_waiting();
-        assert!(waiting.is_cancelled());
+        assert_eq!(ended(&waiting), (true, false), "its call goes on");
         assert!(open.end("2", number), "it is still answered");
     }
 }

@@ -17,10 +17,11 @@ use super::entry::UnavailableServer;
 use super::error::ServeError;
 use super::gateway::Gateway;
 use super::message;
+use super::notices::LinkedClient;
 use super::open;
 use super::requests::Requests;
 use super::stream::StreamSession;
-use super::{ServeOptions, approvals, covered, reload};
+use super::{ServeOptions, approvals, covered, reload, server_requests};
 use crate::config::{Config, Profile};
 use crate::publish::{self, Keeper, KeeperTask};
 
@@ -187,6 +188,7 @@ impl Server {
             tokio::spawn(reload::watch(Arc::clone(&gateway))),
             tokio::spawn(covered::watch(Arc::clone(&gateway))),
             tokio::spawn(watch_runs(Arc::clone(&gateway))),
+            tokio::spawn(server_requests::serve(Arc::clone(&gateway))),
         ];
         let watching = watching.into_iter().chain(pruning).collect();
         Ok(Self { gateway, watching, keeper: Mutex::new(keeper), sessions: Sessions::default() })
@@ -288,12 +290,17 @@ impl Server {
     pub fn begin(self: &Arc<Self>, owner: &SessionOwner) -> Result<MessageSession, ServeError> {
         let client = self.client(owner)?;
         let requests = Arc::new(Requests::new(Arc::clone(&client), Arc::default()));
+        let (outbox, lines) = mpsc::channel(MAX_ANSWERS);
+        let linked = LinkedClient::of(&client, &outbox);
+        let linked = tokio::sync::Mutex::new(Some(linked));
+        let lines = tokio::sync::Mutex::new(lines);
         let number = self.sessions.begin(OpenSession {
             requests: Arc::downgrade(&requests),
             announcements: None,
             status: status_of(owner, &client)?,
         });
-        Ok(MessageSession { server: Arc::clone(self), client, requests, number })
+        let server = Arc::clone(self);
+        Ok(MessageSession { server, client, requests, number, linked, lines, _outbox: outbox })
     }
 
     /// Tells every session that the gateway is about to end, and waits until all of them are over.
@@ -369,6 +376,10 @@ pub struct MessageSession {
     client: Arc<Client>,
     requests: Arc<Requests>,
     number: u64,
+    linked: tokio::sync::Mutex<Option<LinkedClient>>,
+    /// What goes to the client beside the answers to its requests.
+    lines: tokio::sync::Mutex<mpsc::Receiver<Vec<u8>>>,
+    _outbox: mpsc::Sender<Vec<u8>>,
 }
 
 impl MessageSession {
@@ -380,8 +391,17 @@ impl MessageSession {
         answers
     }
 
-    /// Ends when the list of tools has changed and the client listens for it; the line says so.
+    /// Ends when there is something to tell the client, or to ask it, beside the answers to its
+    /// requests; the line says it.
     pub async fn changed(&self) -> Vec<u8> {
+        let mut lines = self.lines.lock().await;
+        tokio::select! {
+            Some(line) = lines.recv() => line,
+            line = self.tools_changed() => line,
+        }
+    }
+
+    async fn tools_changed(&self) -> Vec<u8> {
         let mut changes = self.client.gateway.changes();
         while changes.changed().await.is_ok() {
             if self.requests.session().wants_changes(&self.client) {
@@ -402,6 +422,9 @@ impl MessageSession {
         self.requests.stop_waiting();
         self.requests.all_done().await;
         self.server.sessions.end(self.number);
+        if let Some(linked) = self.linked.lock().await.take() {
+            linked.end().await;
+        }
         left(Arc::clone(&self.client)).await;
     }
 }

@@ -14,6 +14,7 @@ use super::dispatch::Session;
 use super::error::ServeError;
 use super::lines::{self, Line};
 use super::message;
+use super::notices::LinkedClient;
 use super::requests::{Outbox, Requests};
 
 /// How many answers are queued for a slow reader.
@@ -25,6 +26,7 @@ pub(crate) struct StreamSession {
     outbox: Outbox,
     writer: JoinHandle<()>,
     notices: JoinHandle<()>,
+    linked: LinkedClient,
 }
 
 impl StreamSession {
@@ -40,7 +42,8 @@ impl StreamSession {
         let told = tell_changes(changes, Arc::clone(client), Arc::clone(&session), outbox.clone());
         let notices = tokio::spawn(told);
         let requests = Arc::new(Requests::new(Arc::clone(client), session));
-        Self { requests, outbox, writer, notices }
+        let linked = LinkedClient::of(client, &outbox);
+        Self { requests, outbox, writer, notices, linked }
     }
 
     /// Where messages that answer no request can be put for as long as the session lasts.
@@ -76,7 +79,8 @@ impl StreamSession {
     /// Waits until the last answers are written.
     pub(crate) async fn finish(self) {
         self.notices.abort();
-        let Self { requests, writer, outbox, .. } = self;
+        let Self { requests, writer, outbox, linked, .. } = self;
+        linked.end().await;
         drop((requests, outbox));
         let _ = writer.await;
     }

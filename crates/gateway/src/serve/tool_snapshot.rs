@@ -10,6 +10,7 @@ use weaver_agent_kernel::Registry;
 use weaver_policy::PolicySet;
 use weaver_types::{Capability, CapabilityId};
 
+use super::server_feature::FeatureKind;
 use super::upstreams::Upstreams;
 use super::{definitions, exported_name, memory};
 use crate::config::Config;
@@ -41,6 +42,9 @@ impl ToolSnapshot {
         let mut names = Names::default();
         for entry in registry.list_all() {
             let capability = entry.capability();
+            if FeatureKind::of(capability.id()) != FeatureKind::Tool {
+                continue;
+            }
             // A card warns of what the contract says, not of what the server says.
             let Ok(effective) = entry.effective(policy) else { continue };
             if let Err(error) = catalog.insert(item(&effective)) {

@@ -1,19 +1,26 @@
 //! All upstream servers: their tools together, and which of them are unavailable.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use serde_json::Value;
 use tokio::sync::watch;
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Redactor;
-use weaver_types::CapabilityId;
+use weaver_policy::PolicySet;
+use weaver_types::{CapabilityId, UpstreamName};
 
+use super::callers::Callers;
 use super::entry::{Entry, UnavailableServer};
+use super::feature_snapshot::{FeatureSnapshot, PromptNames};
 use super::gateway::Gateway;
 use super::own_tools;
+use super::server_events::ServerEvents;
+use super::server_requests::OpenRelays;
 use super::upstream_config::upstream_config;
+use super::watch_counts::WatchCounts;
 use crate::config::Config;
 
 /// How long a server may take to shut down when the gateway ends.
@@ -21,6 +28,13 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// All upstreams, and the operator's own tools.
 pub(crate) struct Upstreams {
+    pub(crate) events: ServerEvents,
+    pub(crate) callers: Callers,
+    pub(crate) watches: WatchCounts,
+    pub(crate) relays: Arc<OpenRelays>,
+    features: ArcSwap<FeatureSnapshot>,
+    /// One rebuild at a time: an older snapshot must not replace a newer one.
+    rebuilding: Mutex<()>,
     entries: Vec<Arc<Entry>>,
     own: BTreeMap<CapabilityId, Arc<Value>>,
     /// Set when the gateway ends: nobody waits for a server any more.
@@ -28,14 +42,31 @@ pub(crate) struct Upstreams {
 }
 
 impl Upstreams {
-    pub(crate) fn new(config: &Config, redactor: &Redactor, launcher: &Launcher) -> Self {
+    pub(crate) fn new(
+        config: &Config,
+        redactor: &Redactor,
+        launcher: &Launcher,
+        policy: &Arc<PolicySet>,
+    ) -> Self {
+        let events = ServerEvents::new(policy);
         let closing = watch::Sender::new(false);
         let entry = |upstream| {
             let confined = upstream_config(upstream, config, launcher);
-            Arc::new(Entry::new(upstream, confined, redactor, closing.subscribe()))
+            Arc::new(Entry::new(upstream, confined, redactor, closing.subscribe(), &events))
         };
         let entries = config.upstreams.iter().map(entry).collect();
-        Self { entries, own: own_tools::definitions(config), closing }
+        let (own, features) = (own_tools::definitions(config), ArcSwap::default());
+        Self {
+            events,
+            callers: Callers::default(),
+            watches: WatchCounts::default(),
+            relays: Arc::default(),
+            features,
+            rebuilding: Mutex::default(),
+            entries,
+            own,
+            closing,
+        }
     }
 
     /// Starts connecting all of them, and keeps them connected.
@@ -74,6 +105,45 @@ impl Upstreams {
     pub(crate) fn tools(&self) -> BTreeMap<CapabilityId, Arc<Value>> {
         let own = self.own.iter().map(|(id, tool)| (id.clone(), Arc::clone(tool)));
         self.entries.iter().flat_map(|entry| entry.tools()).chain(own).collect()
+    }
+
+    /// What the servers offer beside tools, as they listed it last.
+    pub(crate) fn features(&self) -> Arc<FeatureSnapshot> {
+        self.features.load_full()
+    }
+
+    /// Puts the features of all together anew.
+    pub(crate) fn rebuild_features(&self, gateway: &Gateway) {
+        let _turn = self.rebuilding.lock();
+        let all: Vec<_> =
+            self.entries.iter().map(|entry| (entry.name.clone(), entry.features())).collect();
+        let plain = gateway.config.unprefixed;
+        let names = if plain { PromptNames::Plain } else { PromptNames::Prefixed };
+        let snapshot = FeatureSnapshot::build(&all, names, gateway.kernel.firewall());
+        self.features.store(Arc::new(snapshot));
+    }
+
+    /// Lists the resources again of servers that do not tell of changes, and waits for first
+    /// attempts as [`Self::fresh`] does.
+    pub(crate) async fn fresh_resources(&self, gateway: &Gateway, patience: Duration) {
+        self.fresh(patience).await;
+        let all = self.entries.iter().map(|entry| entry.refresh_resources(gateway));
+        futures_util::future::join_all(all).await;
+    }
+
+    /// True once the first attempt of every server is over.
+    pub(crate) fn are_settled(&self) -> bool {
+        self.entries.iter().all(|entry| entry.is_settled())
+    }
+
+    /// The server of this name.
+    pub(crate) fn named(&self, server: &UpstreamName) -> Option<&Arc<Entry>> {
+        self.entries.iter().find(|entry| entry.name == *server)
+    }
+
+    /// All servers.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.entries.iter()
     }
 
     /// The upstream that a capability belongs to by its name.

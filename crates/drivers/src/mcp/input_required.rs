@@ -1,0 +1,74 @@
+//! Results that ask: a modern server that needs more input says so in its result, and the client
+//! makes the same request again with the answers.
+
+use serde_json::{Map, Value};
+
+use super::call::{CallOutcome, CallRequest, Reply};
+use super::config::Era;
+use super::connection::Connection;
+use super::error::McpError;
+
+/// Most rounds of questions of one request.
+const MAX_ROUNDS: usize = 8;
+/// Most questions of one round.
+const MAX_QUESTIONS: usize = 16;
+
+/// What a request brings that is made again: the answers, and what the server wants to see again.
+#[derive(Clone)]
+pub(crate) struct InputResponses {
+    pub(crate) answers: Map<String, Value>,
+    pub(crate) state: Option<Value>,
+}
+
+impl InputResponses {
+    /// Puts them into the parameters of a request.
+    pub(crate) fn add_to(self, params: &mut Map<String, Value>) {
+        params.insert("inputResponses".to_owned(), Value::Object(self.answers));
+        if let Some(state) = self.state {
+            params.insert("requestState".to_owned(), state);
+        }
+    }
+}
+
+impl Connection {
+    /// Makes a request, and makes it again with the answers where its result asks for something
+    /// that the handler of requests answers. A question that is refused, or one too many, leaves
+    /// the result as it is: [`CallOutcome::InputRequired`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::call`].
+    pub async fn call_answering(&self, request: CallRequest) -> Result<CallOutcome, McpError> {
+        if self.server().era() == Era::Legacy || self.request_handler().is_none() {
+            return self.call(request).await;
+        }
+        let mut request = request;
+        let mut outcome = self.call(request.clone()).await?;
+        for _ in 0..MAX_ROUNDS {
+            let CallOutcome::InputRequired(reply) = &outcome else { break };
+            let Some(input) = self.answers(reply).await else { break };
+            request.input = Some(input);
+            outcome = self.call(request.clone()).await?;
+        }
+        Ok(outcome)
+    }
+
+    /// The answers to the questions of a result; `None` where one of them is not answered.
+    async fn answers(&self, reply: &Reply) -> Option<InputResponses> {
+        let handler = self.request_handler()?;
+        let asked = reply.value().get("inputRequests");
+        let none = Map::new();
+        let asked = asked.and_then(Value::as_object).unwrap_or(&none);
+        if asked.len() > MAX_QUESTIONS {
+            return None;
+        }
+        let mut answers = Map::new();
+        for (key, question) in asked {
+            let method = question.get("method")?.as_str()?.to_owned();
+            let params = question.get("params").cloned().unwrap_or_default();
+            answers.insert(key.clone(), handler.ask(method, params).await.ok()?);
+        }
+        let state = reply.value().get("requestState").cloned();
+        Some(InputResponses { answers, state })
+    }
+}

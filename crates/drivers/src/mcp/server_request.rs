@@ -1,0 +1,258 @@
+//! What a server asks of its client: elicitation, sampling, roots.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::{oneshot, watch};
+
+use super::error::RpcError;
+
+/// Most requests of one server that wait for an answer at once.
+const MAX_OPEN: usize = 64;
+/// The requests that a client may answer; for every other one the method is unknown.
+const ANSWERABLE: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
+
+/// Sends the bytes of an answer to the server.
+pub(crate) type AnswerSink = Arc<dyn Fn(Vec<u8>) + Send + Sync>;
+
+/// A request of a server. Everything in it is untrusted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ServerRequest {
+    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: String,
+    /// Its parameters, whole.
+    pub params: Value,
+    /// Where the answer goes.
+    pub responder: Responder,
+}
+
+/// Answers what a server asks. It runs on the reading task: it must return at once, and answer
+/// later.
+#[derive(Clone)]
+pub struct RequestHandler(Arc<dyn Fn(ServerRequest) + Send + Sync>);
+
+impl RequestHandler {
+    /// A handler that does this.
+    #[must_use]
+    pub fn new(handle: impl Fn(ServerRequest) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(handle))
+    }
+
+    /// Has the request answered, wherever it came from.
+    pub(crate) fn handle(&self, request: ServerRequest) {
+        (self.0)(request);
+    }
+
+    /// Asks and waits for the answer: for requests that stand in a result.
+    pub(crate) async fn ask(&self, method: String, params: Value) -> Result<Value, RpcError> {
+        if !ANSWERABLE.contains(&method.as_str()) {
+            return Err(RpcError::method_not_found());
+        }
+        let (tell, told) = oneshot::channel();
+        let (_open, cancelled) = watch::channel(false);
+        let target = Target::Caller(tell);
+        self.handle(ServerRequest {
+            method,
+            params,
+            responder: Responder { target: Some(target), cancelled },
+        });
+        told.await.unwrap_or_else(|_| Err(RpcError::unanswered()))
+    }
+}
+
+impl fmt::Debug for RequestHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RequestHandler")
+    }
+}
+
+/// Takes the answer to one request. One that is dropped answers that there is none.
+pub struct Responder {
+    target: Option<Target>,
+    cancelled: watch::Receiver<bool>,
+}
+
+enum Target {
+    /// The server, under the id of its request.
+    Server { id: Box<RawValue>, open: Arc<OpenServerRequests> },
+    /// Whoever waits in this process.
+    Caller(oneshot::Sender<Result<Value, RpcError>>),
+}
+
+impl Responder {
+    /// Answers.
+    pub fn answer(mut self, outcome: Result<Value, RpcError>) {
+        self.send(outcome);
+    }
+
+    /// Done when the server no longer wants an answer, or has gone.
+    pub async fn cancelled(&self) {
+        let mut cancelled = self.cancelled.clone();
+        let _ = cancelled.wait_for(|cancelled| *cancelled).await;
+    }
+
+    fn send(&mut self, outcome: Result<Value, RpcError>) {
+        match self.target.take() {
+            Some(Target::Server { id, open }) => open.answer(&id, outcome),
+            Some(Target::Caller(tell)) => {
+                let _ = tell.send(outcome);
+            }
+            None => {}
+        }
+    }
+}
+
+impl Drop for Responder {
+    fn drop(&mut self) {
+        self.send(Err(RpcError::unanswered()));
+    }
+}
+
+impl fmt::Debug for Responder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Responder")
+    }
+}
+
+/// The requests of one server that wait for an answer, by id.
+#[derive(Default)]
+pub(crate) struct OpenServerRequests {
+    open: Mutex<BTreeMap<String, watch::Sender<bool>>>,
+    sink: Mutex<Option<AnswerSink>>,
+}
+
+impl OpenServerRequests {
+    /// Answers go this way from here on.
+    pub(crate) fn send_to(&self, sink: AnswerSink) {
+        *self.sink.lock().unwrap_or_else(PoisonError::into_inner) = Some(sink);
+    }
+
+    /// Opens a request that may be answered; `None` where it is to be refused.
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        id: &RawValue,
+        method: String,
+        params: Value,
+    ) -> Option<ServerRequest> {
+        if !ANSWERABLE.contains(&method.as_str()) {
+            return None;
+        }
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= MAX_OPEN || open.contains_key(&key(id)) {
+            return None;
+        }
+        let (cancel, cancelled) = watch::channel(false);
+        open.insert(key(id), cancel);
+        let target = Some(Target::Server { id: id.to_owned(), open: Arc::clone(self) });
+        Some(ServerRequest { method, params, responder: Responder { target, cancelled } })
+    }
+
+    /// The server no longer wants an answer.
+    pub(crate) fn cancel(&self, params: &Value) {
+        let Some(id) = params.get("requestId") else { return };
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cancel) = open.remove(&id.to_string()) {
+            cancel.send_replace(true);
+        }
+    }
+
+    /// The server is gone.
+    pub(crate) fn cancel_all(&self) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *open).into_values().for_each(|cancel| {
+            cancel.send_replace(true);
+        });
+    }
+
+    /// Sends the answer, unless the request was cancelled.
+    fn answer(&self, id: &RawValue, outcome: Result<Value, RpcError>) {
+        {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            if open.remove(&key(id)).is_none() {
+                return;
+            }
+        }
+        let sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(send) = sink {
+            send(encode(id, outcome));
+        }
+    }
+}
+
+/// The bytes of an answer. The id goes back as it came, digit by digit.
+pub(crate) fn encode(id: &RawValue, outcome: Result<Value, RpcError>) -> Vec<u8> {
+    let (key, body) = match outcome {
+        Ok(result) => ("result", result),
+        Err(RpcError { code, message, data }) => {
+            let mut error = json!({ "code": code, "message": message });
+            if let (Some(data), Some(error)) = (data, error.as_object_mut()) {
+                error.insert("data".to_owned(), data);
+            }
+            ("error", error)
+        }
+    };
+    format!(r#"{{"jsonrpc":"2.0","id":{},"{key}":{body}}}"#, id.get()).into_bytes()
+}
+
+/// An id as a key: one form for all spellings of the same text.
+fn key(id: &RawValue) -> String {
+    let text = serde_json::from_str::<String>(id.get());
+    text.map_or_else(|_| id.get().to_owned(), |text| Value::String(text).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).unwrap()
+    }
+
+    /// An open table and what it sends.
+    fn table() -> (Arc<OpenServerRequests>, Arc<Mutex<Vec<Value>>>) {
+        let (open, sent) =
+            (Arc::<OpenServerRequests>::default(), Arc::<Mutex<Vec<Value>>>::default());
+        let seen = Arc::clone(&sent);
+        open.send_to(Arc::new(move |bytes| {
+            seen.lock().unwrap().push(serde_json::from_slice(&bytes).unwrap());
+        }));
+        (open, sent)
+    }
+
+    #[test]
+    fn each_request_is_answered_once_also_when_nobody_does() {
+        let (open, sent) = table();
+        let ask = |id_of: &str| open.open(&id(id_of), "roots/list".to_owned(), Value::Null);
+        ask("\"a\"").unwrap().responder.answer(Ok(json!({"roots": []})));
+        drop(ask("7"));
+        let sent = sent.lock().unwrap();
+        assert_eq!(sent[0], json!({"jsonrpc": "2.0", "id": "a", "result": {"roots": []}}));
+        assert_eq!((&sent[1]["id"], &sent[1]["error"]["code"]), (&json!(7), &json!(-32603)));
+        assert_eq!(sent.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_request_is_not_answered() {
+        let (open, sent) = table();
+        let asked = open.open(&id("1"), "elicitation/create".to_owned(), Value::Null).unwrap();
+        open.cancel(&json!({"requestId": 1}));
+        asked.responder.cancelled().await;
+        asked.responder.answer(Ok(json!({})));
+        assert!(sent.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_waits_is_bounded_and_unknown_methods_are_refused() {
+        let (open, _sent) = table();
+        let ask = |n: usize| open.open(&id(&n.to_string()), "roots/list".to_owned(), Value::Null);
+        let waiting: Vec<_> = (0..MAX_OPEN).map(|n| ask(n).unwrap()).collect();
+        assert!(ask(MAX_OPEN).is_none() && ask(0).is_none());
+        drop(waiting);
+        assert!(ask(0).is_some());
+        assert!(open.open(&id("9"), "tasks/get".to_owned(), Value::Null).is_none());
+    }
+}

@@ -1,0 +1,149 @@
+//! What a server offers beside its tools, kept current.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use tokio::time::timeout;
+use weaver_agent_kernel::Driver;
+use weaver_drivers::McpDriver;
+use weaver_drivers::mcp::{Connection, ListedItem, LogLevel, McpError, ServerList, Upstream};
+use weaver_types::Capability;
+
+use super::Entry;
+use crate::serve::gateway::Gateway;
+use crate::serve::server_events::Notice;
+use crate::serve::server_feature::{FeatureKind, ServerFeatures, propose_features};
+
+/// How long the lists of a server's features may take while its tools wait for them.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Entry {
+    /// What the server offers beside tools, as it listed it last.
+    pub(crate) fn features(&self) -> Arc<ServerFeatures> {
+        let features = self.features.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&features)
+    }
+
+    /// Asks a connection for its features; nothing where that takes too long.
+    pub(super) async fn ask_features(&self, connection: &Connection) -> ServerFeatures {
+        let asked = timeout(PATIENCE, ServerFeatures::ask(connection)).await;
+        asked.unwrap_or_else(|_| ServerFeatures {
+            problems: vec![format!(
+                "its resources and prompts were not listed within {PATIENCE:?}"
+            )],
+            ..ServerFeatures::default()
+        })
+    }
+
+    /// Lists the resources again, where the server does not tell of changes by itself.
+    pub(crate) async fn refresh_resources(&self, gateway: &Gateway) {
+        if self.problem().is_some() || !self.features().has_resources {
+            return;
+        }
+        let upstream = self.upstream();
+        let Ok(connection) = upstream.connection().await else { return };
+        if connection.server().tells_changes_of(ServerList::Resources) {
+            return;
+        }
+        let asked = timeout(PATIENCE, connection.list(ServerList::Resources)).await;
+        let Ok(Ok(resources)) = asked else { return };
+        let known = self.features();
+        self.put_features(gateway, ServerFeatures { resources, ..(*known).clone() });
+    }
+
+    /// Asks to be told when a resource changes.
+    pub(crate) async fn subscribe(&self, uri: &str) -> Result<(), McpError> {
+        self.upstream().subscribe(uri).await
+    }
+
+    /// Asks no longer to be told of a resource.
+    pub(crate) async fn unsubscribe(&self, uri: &str) -> Result<(), McpError> {
+        self.upstream().unsubscribe(uri).await
+    }
+
+    /// Asks for log messages from this level on, if nobody wanted more before.
+    pub(crate) async fn want_log(&self, level: LogLevel) {
+        {
+            let mut wanted = self.log_level.lock().unwrap_or_else(PoisonError::into_inner);
+            if wanted.is_some_and(|wanted| wanted <= level) {
+                return;
+            }
+            *wanted = Some(level);
+        }
+        if let Err(error) = self.upstream().set_log_level(level).await {
+            tracing::debug!(upstream = %self.name, %error, "the level of its log is not set");
+        }
+    }
+
+    /// Tells the server that roots are no longer as they were.
+    pub(crate) async fn tell_roots_changed(&self) {
+        if let Err(error) = self.upstream().tell_roots_changed().await {
+            tracing::debug!(upstream = %self.name, %error, "it is not told of changed roots");
+        }
+    }
+
+    /// Takes in what the server lists, and tells clients of what is no longer as it was.
+    pub(super) fn put_features(&self, gateway: &Gateway, features: ServerFeatures) {
+        let fresh = Arc::new(features);
+        let known = {
+            let mut features = self.features.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *features, Arc::clone(&fresh))
+        };
+        let changed: Vec<ServerList> = [
+            (ServerList::Resources, &known.resources, &fresh.resources),
+            (ServerList::ResourceTemplates, &known.templates, &fresh.templates),
+            (ServerList::Prompts, &known.prompts, &fresh.prompts),
+        ]
+        .into_iter()
+        .filter(|(_, known, fresh)| !are_same(known, fresh))
+        .map(|(list, _, _)| list)
+        .collect();
+        let abilities = |features: &ServerFeatures| {
+            (features.has_resources, features.completes, features.subscribes, features.logs)
+        };
+        if changed.is_empty() && abilities(&known) == abilities(&fresh) {
+            return;
+        }
+        gateway.upstreams.rebuild_features(gateway);
+        for list in changed {
+            self.events.tell(Notice::ListChanged(list));
+        }
+    }
+
+    /// The capabilities of the features with their drivers, and what makes none.
+    pub(super) fn feature_capabilities(
+        &self,
+        features: &ServerFeatures,
+        connection: &Connection,
+    ) -> (Vec<(Capability, Arc<dyn Driver>)>, Vec<String>) {
+        let (mut set, mut left_out) = (Vec::new(), features.problems.clone());
+        let instructions = connection.server().instructions();
+        for proposal in propose_features(&self.config, features, instructions) {
+            let driver = feature_driver(proposal.kind, &proposal.name, self.upstream());
+            match (proposal.capability, driver) {
+                (Ok(capability), Some(driver)) => {
+                    let driver = driver.of_generation(connection.generation());
+                    set.push((capability, Arc::new(driver) as Arc<dyn Driver>));
+                }
+                (Err(problem), _) => left_out.push(problem.to_string()),
+                (Ok(_), None) => {}
+            }
+        }
+        (set, left_out)
+    }
+}
+
+fn feature_driver(kind: FeatureKind, name: &str, upstream: Arc<Upstream>) -> Option<McpDriver> {
+    let runtime = tokio::runtime::Handle::current();
+    match kind {
+        FeatureKind::ResourceReading => Some(McpDriver::reading_resources(upstream, runtime)),
+        FeatureKind::Prompt => Some(McpDriver::prompt(upstream, name, runtime)),
+        FeatureKind::Completion => Some(McpDriver::completing(upstream, runtime)),
+        FeatureKind::Tool | FeatureKind::Elicitation | FeatureKind::Sampling => None,
+    }
+}
+
+/// Whether two lists are the same, byte by byte.
+fn are_same(one: &[ListedItem], other: &[ListedItem]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.raw() == other.raw())
+}

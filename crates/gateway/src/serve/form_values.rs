@@ -1,0 +1,176 @@
+//! What a person filled in, checked against the form that a server sent: the subset of JSON Schema
+//! that the protocol allows there, which is one flat object of plain values.
+
+use serde_json::{Map, Value};
+
+/// Most fields of a form.
+const MAX_FIELDS: usize = 100;
+
+/// Why values do not fit a form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum FormError {
+    /// The form itself is none.
+    #[error("the form is not a flat object of plain values")]
+    Form,
+    /// A field that has to be there is missing.
+    #[error("`{0}` is missing")]
+    Missing(String),
+    /// A field that the form does not have.
+    #[error("`{0}` is no field of the form")]
+    Unknown(String),
+    /// A value of the wrong type, or beyond its bounds.
+    #[error("`{0}` does not fit its field")]
+    Value(String),
+}
+
+/// Checks that a form is one, so that a person is not asked in vain.
+pub(crate) fn check_form(form: &Value) -> Result<(), FormError> {
+    let fields = fields(form)?;
+    let plain = |field: &Value| {
+        matches!(
+            field.get("type").and_then(Value::as_str),
+            Some("string" | "number" | "integer" | "boolean" | "array")
+        )
+    };
+    match fields.len() <= MAX_FIELDS && fields.values().all(plain) {
+        true => Ok(()),
+        false => Err(FormError::Form),
+    }
+}
+
+/// Checks the values of a person against a form.
+pub(crate) fn check(form: &Value, values: &Map<String, Value>) -> Result<(), FormError> {
+    let fields = fields(form)?;
+    let required = form.get("required").and_then(Value::as_array);
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        if !values.contains_key(name) {
+            return Err(FormError::Missing(name.to_owned()));
+        }
+    }
+    for (name, value) in values {
+        let field = fields.get(name).ok_or_else(|| FormError::Unknown(name.clone()))?;
+        if !fits(field, value) {
+            return Err(FormError::Value(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+fn fields(form: &Value) -> Result<&Map<String, Value>, FormError> {
+    let is_object = form.get("type").and_then(Value::as_str) == Some("object");
+    let fields = form.get("properties").and_then(Value::as_object);
+    fields.filter(|_| is_object).ok_or(FormError::Form)
+}
+
+fn fits(field: &Value, value: &Value) -> bool {
+    match (field.get("type").and_then(Value::as_str), value) {
+        (Some("string"), Value::String(text)) => {
+            is_within(field, ["minLength", "maxLength"], length(text.chars().count()))
+                && is_chosen(field, text)
+        }
+        (Some("boolean"), Value::Bool(_)) => true,
+        (Some("integer"), Value::Number(number)) => {
+            let whole = number.as_f64().is_some_and(|number| number.fract() == 0.0);
+            whole && is_number_within(field, value)
+        }
+        (Some("number"), Value::Number(_)) => is_number_within(field, value),
+        (Some("array"), Value::Array(items)) => {
+            let item = field.get("items").unwrap_or(&Value::Null);
+            is_within(field, ["minItems", "maxItems"], length(items.len()))
+                && items
+                    .iter()
+                    .all(|value| value.as_str().is_some_and(|text| is_chosen(item, text)))
+        }
+        _ => false,
+    }
+}
+
+fn is_number_within(field: &Value, value: &Value) -> bool {
+    value.as_f64().is_some_and(|number| is_within(field, ["minimum", "maximum"], number))
+}
+
+fn is_within(field: &Value, bounds: [&str; 2], value: f64) -> bool {
+    let [least, most] = bounds.map(|key| field.get(key).and_then(Value::as_f64));
+    least.is_none_or(|least| value >= least) && most.is_none_or(|most| value <= most)
+}
+
+/// A length as a bound compares it; far beyond any form it is rounded.
+fn length(of: usize) -> f64 {
+    u32::try_from(of).map_or(f64::INFINITY, f64::from)
+}
+
+/// Whether a text is among the choices of a field; any is where the field names none.
+fn is_chosen(field: &Value, text: &str) -> bool {
+    if let Some(choices) = field.get("enum").and_then(Value::as_array) {
+        return choices.iter().any(|choice| choice.as_str() == Some(text));
+    }
+    let titled = field.get("oneOf").or_else(|| field.get("anyOf")).and_then(Value::as_array);
+    titled.is_none_or(|choices| {
+        choices.iter().any(|choice| choice.get("const").and_then(Value::as_str) == Some(text))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn form() -> Value {
+        json!({"type": "object", "required": ["name"], "properties": {
+            "name": {"type": "string", "minLength": 2, "maxLength": 3},
+            "age": {"type": "integer", "minimum": 1, "maximum": 9},
+            "weight": {"type": "number"},
+            "sure": {"type": "boolean"},
+            "colour": {"type": "string", "enum": ["red"]},
+            "size": {"type": "string", "oneOf": [{"const": "s", "title": "Small"}]},
+            "tags": {"type": "array", "maxItems": 1, "items": {"type": "string", "enum": ["a", "b"]}}}})
+    }
+
+    fn checked(values: Value) -> Result<(), FormError> {
+        let Value::Object(values) = values else { panic!() };
+        check(&form(), &values)
+    }
+
+    #[test]
+    fn values_fit_or_are_named() {
+        assert_eq!(check_form(&form()), Ok(()));
+        let all = json!({"name": "éé", "age": 9, "weight": 1.5, "sure": false, "colour": "red",
+            "size": "s", "tags": ["b"]});
+        assert_eq!(checked(all), Ok(()));
+        assert_eq!(checked(json!({})), Err(FormError::Missing("name".to_owned())));
+        let unknown = Err(FormError::Unknown("x".to_owned()));
+        assert_eq!(checked(json!({"name": "ab", "x": 1})), unknown);
+        for (key, value) in [
+            ("name", json!("a")),
+            ("name", json!("abcd")),
+            ("name", json!(12)),
+            ("age", json!(0)),
+            ("age", json!(1.5)),
+            ("age", json!("1")),
+            ("sure", json!("yes")),
+            ("colour", json!("blue")),
+            ("size", json!("m")),
+            ("tags", json!(["c"])),
+            ("tags", json!(["a", "b"])),
+            ("tags", json!("a")),
+        ] {
+            let mut values = json!({"name": "ab"});
+            values[key] = value.clone();
+            assert_eq!(checked(values), Err(FormError::Value(key.to_owned())), "{key}: {value}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_form_is_not_shown_to_a_person() {
+        for odd in [
+            json!(null),
+            json!({"type": "object"}),
+            json!({"properties": {}}),
+            json!({"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}),
+            json!({"type": "object", "properties": {"a": {}}}),
+        ] {
+            assert_eq!(check_form(&odd), Err(FormError::Form), "{odd}");
+        }
+    }
+}
