@@ -53,6 +53,9 @@ mod memory;
 mod memory_tools;
 #[cfg(test)]
 mod new_tools;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod newcomer;
 #[cfg(test)]
 mod own_tool_settings;
 #[cfg(test)]

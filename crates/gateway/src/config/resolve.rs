@@ -26,7 +26,8 @@ use super::word_table::WordTable;
 use super::{Config, Mode};
 
 /// The tables of the file, and `servers`.
-const ROOT: [&str; 10] = [
+const ROOT: [&str; 11] = [
+    "environment",
     "gateway",
     "principal",
     "run",
@@ -60,6 +61,9 @@ pub(super) struct Parsed {
     pub(super) json: Option<Node>,
     /// The file of `json`.
     pub(super) servers_file: Option<PathBuf>,
+    /// What the file of variables sets.
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) environment_file: Option<PathBuf>,
 }
 
 /// Resolves what was parsed.
@@ -141,6 +145,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 root,
                 folder,
                 servers_file: parsed.servers_file.clone(),
+                environment_file: parsed.environment_file.clone(),
                 upstreams,
                 tools,
             })
