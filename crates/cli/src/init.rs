@@ -33,58 +33,59 @@ pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
     if dir.join("weaver.toml").is_file() {
         return update::again(args, &dir);
     }
-    let asks = !args.yes && args.answers.is_none() && !args.output.json;
-    if asks && !questions::has_terminal() {
+    let answers = args.answers.as_deref().map(Answers::read).transpose()?.unwrap_or_default();
+    if args.asks() && !questions::has_terminal() {
         let message = "there is no terminal to ask on";
         return Err(Failure::new(Exit::Usage, "init.no_terminal", message).next(
             "take the safe answers with `weaver init --yes`, or give them: `--answers FILE`",
         ));
     }
-    let answers = args.answers.as_deref().map(Answers::read).transpose()?.unwrap_or_default();
     let mut selection = selected(args, &answers)?;
-    if asks
-        && !args.leave_secrets
-        && !selection.secrets.is_empty()
-        && !questions::may_keep_secrets(&selection)?
-    {
-        selection = selection.without_secrets();
-    }
-    if selection.servers.is_empty() {
-        return Err(found::nothing(&selection));
-    }
-    let posture = match (&args.posture, answers.posture) {
-        (Some(word), _) => posture(word)?,
-        (None, Some(posture)) => posture,
-        (None, None) if asks => questions::posture()?,
-        (None, None) => Posture::Careful,
-    };
+    let posture = chosen_posture(args, &answers)?;
     let folder = SetupFolder::begin(&dir)?;
     let config = folder.listing_config(&selection)?;
     let listed = list(&config, &config.upstreams, args.timeout, &mut selection)?;
     let (mut review, problems) = Review::of(posture, listed);
     for problem in &problems {
-        output::aside(&format!(
-            "{}: {}\n",
-            output::bold("left out"),
-            weaver_text::escape::line(problem)
-        ));
+        let problem = weaver_text::escape::line(problem).into_owned();
+        output::aside(&format!("{}: {problem}\n", output::bold("left out")));
     }
-    if let Some(path) = &args.answers {
-        answers.apply(path, &mut review)?;
-    }
+    answer(args, &answers, &mut review, &selection)?;
     if args.output.json && !args.yes && args.answers.is_none() {
         report::review_json(&review, &selection)?;
         return Ok(Exit::Ok);
     }
-    if asks {
-        questions::review(&mut review, &selection)?;
-    }
-    let (passphrase, generated) = passphrase(args, asks)?;
+    let (passphrase, generated) = passphrase(args)?;
     let keys = OwnKeys::generate(&passphrase)?;
     let (config, _) = folder.finish(&selection, &review, &keys, SystemClock::default().now())?;
     let report = Report { config: &config, selection: &selection, review: &review, generated };
     report.print(args.output.json)?;
     Ok(Exit::Ok)
+}
+
+fn chosen_posture(args: &Init, answers: &Answers) -> Result<Posture, Failure> {
+    match (&args.posture, answers.posture) {
+        (Some(word), _) => posture(word),
+        (None, Some(posture)) => Ok(posture),
+        (None, None) if args.asks() => questions::posture(),
+        (None, None) => Ok(Posture::Careful),
+    }
+}
+
+/// Changes the review as the answers say that were given or are asked for.
+fn answer(
+    args: &Init,
+    answers: &Answers,
+    review: &mut Review,
+    selection: &Selection,
+) -> Result<(), Failure> {
+    if let Some(path) = &args.answers {
+        answers.apply(path, review)?;
+    }
+    if args.asks() {
+        questions::review(review, selection)?;
+    }
+    Ok(())
 }
 
 /// Reads the word for a posture.
@@ -105,6 +106,12 @@ fn selected(args: &Init, answers: &Answers) -> Result<Selection, Failure> {
         selection = selection.without_secrets();
     }
     output::aside(&found::told(&files, &selection));
+    if args.asks() && !selection.secrets.is_empty() && !questions::may_keep_secrets(&selection)? {
+        selection = selection.without_secrets();
+    }
+    if selection.servers.is_empty() {
+        return Err(found::nothing(&selection));
+    }
     Ok(selection)
 }
 
@@ -159,14 +166,11 @@ fn ask(
 
 /// The passphrase of the new keys. Without one from the terminal or a descriptor it is made up, shown
 /// once and kept nowhere.
-fn passphrase(
-    args: &Init,
-    asks: bool,
-) -> Result<(Passphrase, Option<GeneratedPassphrase>), Failure> {
+fn passphrase(args: &Init) -> Result<(Passphrase, Option<GeneratedPassphrase>), Failure> {
     if let Some(fd) = args.passphrase.passphrase_fd {
         return Ok((Passphrase::from_descriptor(fd)?.long_enough()?, None));
     }
-    if asks {
+    if args.asks() {
         output::aside(
             "\nA passphrase protects the two keys: the one that signs what is allowed, and yours, which\n\
              releases held calls. Without it they are lost.\n",

@@ -31,4 +31,4 @@ pub use difference::unified;
 pub use error::ClientFileError;
 pub use file::{ClientFile, ListedServer};
 pub use folders::Folders;
-pub use server_entry::{ServerEntry, ServerTransport};
+pub use server_entry::{ServerEntry, ServerTransport, UnusableEntry};

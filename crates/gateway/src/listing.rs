@@ -30,7 +30,12 @@ pub struct ListedTool {
 }
 
 /// What one server lists, or why it does not.
-pub type ListingResult = Result<Vec<ListedTool>, String>;
+pub type ListingResult = Result<Vec<ListedTool>, ListingError>;
+
+/// Why a server lists nothing: what went wrong, with the last lines of its standard error.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ListingError(String);
 
 /// Asks these servers, all at once. After a second, and then every five, `waiting` is told the names
 /// of those that have not answered. A server that needs longer than `patience` (30 seconds, unless
@@ -83,12 +88,15 @@ async fn list(config: &Upstream, whole: &Config, patience: Duration) -> ListingR
     let upstream = Connection::new(serve::upstream_config(config, whole, &launcher));
     let listed = tokio::time::timeout(patience, proposals(config, &upstream)).await;
     upstream.close().await;
-    listed.unwrap_or_else(|_| Err(format!("no answer within {} seconds", patience.as_secs())))
+    listed.unwrap_or_else(|_| {
+        Err(ListingError(format!("no answer within {} seconds", patience.as_secs())))
+    })
 }
 
 async fn proposals(config: &Upstream, upstream: &Connection) -> ListingResult {
     for look in 1.. {
-        let (connection, tools) = upstream.listing().await.map_err(|error| error.explained())?;
+        let (connection, tools) =
+            upstream.listing().await.map_err(|error| ListingError(error.explained()))?;
         if tools.is_empty() && look < LOOKS {
             tokio::time::sleep(SECOND_LOOK).await;
             continue;

@@ -94,7 +94,7 @@ impl Live {
         let tools = match listed {
             Ok(tools) => tools,
             Err(problem) => {
-                self.away.insert(name, problem);
+                self.away.insert(name, problem.to_string());
                 return;
             }
         };

@@ -78,6 +78,11 @@ pub(crate) struct Update {
 }
 
 impl Init {
+    /// Whether somebody is asked.
+    pub(super) fn asks(&self) -> bool {
+        !self.yes && self.answers.is_none() && !self.output.json
+    }
+
     pub(crate) fn wants_json(&self) -> bool {
         self.output.json
     }

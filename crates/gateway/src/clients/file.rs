@@ -6,7 +6,7 @@ use weaver_text::escape;
 
 use super::catalogue::{Client, ConfigPlace, Scope};
 use super::error::{ClientFileError, SyntaxFault};
-use super::server_entry::{self, EntryReading, ServerEntry};
+use super::server_entry::{self, EntryReading, ServerEntry, UnusableEntry};
 use super::server_table::{self, Change, LocatedEntry, NewEntry, Syntax};
 use super::{Folders, GATEWAY_ENTRY};
 use crate::bounded_file::{self, ReadError};
@@ -41,7 +41,7 @@ pub struct ListedServer {
     /// The line of the file.
     pub line: usize,
     /// What it is, or why it cannot be taken over.
-    pub entry: Result<ServerEntry, String>,
+    pub entry: Result<ServerEntry, UnusableEntry>,
     pub(super) located: LocatedEntry,
 }
 

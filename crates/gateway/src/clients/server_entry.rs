@@ -66,27 +66,29 @@ pub(super) enum EntryReading {
     /// Something of the client's own that is no MCP server of its own: an extension, a built-in.
     OfClient,
     /// A server that the gateway cannot take over, and why.
-    Unusable(String),
+    Unusable(UnusableEntry),
 }
 
 /// Reads an entry. `project` is the folder whose configuration it stands in.
 pub(super) fn read(entry: &Value, project: Option<&Path>) -> EntryReading {
     match try_read(entry, project) {
         Ok(reading) => reading,
-        Err(reason) => EntryReading::Unusable(reason.0),
+        Err(reason) => EntryReading::Unusable(reason),
     }
 }
 
-/// Why an entry cannot be taken over.
-struct Reason(String);
+/// Why an entry of a client cannot be taken over.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnusableEntry(pub(crate) String);
 
-impl From<&str> for Reason {
-    fn from(text: &str) -> Self {
-        Self(text.to_owned())
+impl From<&str> for UnusableEntry {
+    fn from(reason: &str) -> Self {
+        Self(reason.to_owned())
     }
 }
 
-fn try_read(entry: &Value, project: Option<&Path>) -> Result<EntryReading, Reason> {
+fn try_read(entry: &Value, project: Option<&Path>) -> Result<EntryReading, UnusableEntry> {
     let Some(members) = entry.as_object() else { return Err("its entry is no table".into()) };
     // goose writes some entries one level deeper.
     let inner = entry.get("config").filter(|inner| inner.get("type").is_some());
@@ -127,7 +129,7 @@ fn is_extension(entry: &Value) -> bool {
     text("source") == Some("extension") || (bare && entry.get("settings").is_some())
 }
 
-fn flag(value: Option<&Value>) -> Result<Option<bool>, Reason> {
+fn flag(value: Option<&Value>) -> Result<Option<bool>, UnusableEntry> {
     match value {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Bool(flag)) => Ok(Some(*flag)),
@@ -139,7 +141,7 @@ fn program<'v>(
     command: &'v Value,
     get: &dyn Fn(&str) -> Option<&'v Value>,
     place: &variables::Place<'_>,
-) -> Result<ServerTransport, Reason> {
+) -> Result<ServerTransport, UnusableEntry> {
     // Zed used to write the program as a table.
     let table = command.as_object();
     let get = |name: &str| table.and_then(|table| table.get(name)).or_else(|| get(name));
@@ -158,12 +160,29 @@ fn program<'v>(
         Some(_) => return Err("`args` is no list".into()),
     }
     let words: Vec<String> =
-        words.iter().map(|word| place.converted(word)).collect::<Result<_, _>>().map_err(Reason)?;
+        words.iter().map(|word| place.converted(word)).collect::<Result<_, _>>()?;
     let Some((command, args)) =
         words.split_first().filter(|(command, _)| !command.trim().is_empty())
     else {
         return Err("its command is empty".into());
     };
+    let env = environment(&get, place)?;
+    let cwd = match get("cwd") {
+        None | Some(Value::Null) => place.project.map(Path::to_owned),
+        Some(Value::String(path)) => {
+            let path = place.converted(path)?;
+            Some(place.project.map_or_else(|| path.clone().into(), |project| project.join(&path)))
+        }
+        Some(_) => return Err("`cwd` is no text".into()),
+    };
+    Ok(ServerTransport::Program { command: command.clone(), args: args.to_vec(), env, cwd })
+}
+
+/// The variables that an entry sets, and those of the client's own that it passes on.
+fn environment<'v>(
+    get: &dyn Fn(&str) -> Option<&'v Value>,
+    place: &variables::Place<'_>,
+) -> Result<BTreeMap<String, String>, UnusableEntry> {
     let mut env =
         map(["env", "environment", "envs"].iter().find_map(|key| get(key)), place, "env")?;
     for name in names(get("env_vars"), "env_vars")? {
@@ -172,29 +191,21 @@ fn program<'v>(
     if let Some(first) =
         names(get("env_keys"), "env_keys")?.into_iter().find(|key| !env.contains_key(key))
     {
-        return Err(Reason(format!("its variable {first} is in the client's own keychain")));
+        return Err(UnusableEntry(format!("its variable {first} is in the client's own keychain")));
     }
     if get("envFile").is_some() {
         return Err("it reads its variables from a file (`envFile`)".into());
     }
-    let cwd = match get("cwd") {
-        None | Some(Value::Null) => place.project.map(Path::to_owned),
-        Some(Value::String(path)) => {
-            let path = place.converted(path).map_err(Reason)?;
-            Some(place.project.map_or_else(|| path.clone().into(), |project| project.join(&path)))
-        }
-        Some(_) => return Err("`cwd` is no text".into()),
-    };
-    Ok(ServerTransport::Program { command: command.clone(), args: args.to_vec(), env, cwd })
+    Ok(env)
 }
 
 fn address<'v>(
     url: &Value,
     get: &dyn Fn(&str) -> Option<&'v Value>,
     place: &variables::Place<'_>,
-) -> Result<ServerTransport, Reason> {
+) -> Result<ServerTransport, UnusableEntry> {
     let url = url.as_str().ok_or("its address is no text")?;
-    let url = place.converted(url).map_err(Reason)?;
+    let url = place.converted(url)?;
     if !url.starts_with("http://") && !url.starts_with("https://") {
         return Err("its address begins with neither http:// nor https://".into());
     }
@@ -212,17 +223,17 @@ fn address<'v>(
     Ok(ServerTransport::Address { url, headers })
 }
 
-fn texts(items: &[Value], key: &str) -> Result<Vec<String>, Reason> {
+fn texts(items: &[Value], key: &str) -> Result<Vec<String>, UnusableEntry> {
     let text = |item: &Value| item.as_str().map(str::to_owned);
     let all: Option<Vec<String>> = items.iter().map(text).collect();
-    all.ok_or_else(|| Reason(format!("`{key}` holds something other than text")))
+    all.ok_or_else(|| UnusableEntry(format!("`{key}` holds something other than text")))
 }
 
-fn names(value: Option<&Value>, key: &str) -> Result<Vec<String>, Reason> {
+fn names(value: Option<&Value>, key: &str) -> Result<Vec<String>, UnusableEntry> {
     match value {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(items)) => texts(items, key),
-        Some(_) => Err(Reason(format!("`{key}` is no list"))),
+        Some(_) => Err(UnusableEntry(format!("`{key}` is no list"))),
     }
 }
 
@@ -230,17 +241,17 @@ fn map(
     value: Option<&Value>,
     place: &variables::Place<'_>,
     key: &str,
-) -> Result<BTreeMap<String, String>, Reason> {
+) -> Result<BTreeMap<String, String>, UnusableEntry> {
     let members = match value {
         None | Some(Value::Null) => return Ok(BTreeMap::new()),
         Some(Value::Object(members)) => members,
-        Some(_) => return Err(Reason(format!("`{key}` is no table"))),
+        Some(_) => return Err(UnusableEntry(format!("`{key}` is no table"))),
     };
     let one = |(name, value): (&String, &Value)| {
         let text = match value {
-            Value::String(text) => place.converted(text).map_err(Reason)?,
+            Value::String(text) => place.converted(text)?,
             Value::Number(_) | Value::Bool(_) => value.to_string(),
-            _ => return Err(Reason(format!("`{key}.{name}` is no text"))),
+            _ => return Err(UnusableEntry(format!("`{key}.{name}` is no text"))),
         };
         Ok((name.clone(), text))
     };

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use super::server_entry::UnusableEntry;
+
 /// Where an entry stands.
 pub(super) struct Place<'a> {
     /// The folder whose configuration it is in.
@@ -11,7 +13,7 @@ pub(super) struct Place<'a> {
 impl Place<'_> {
     /// The text with the client's variables as `${NAME}`. One that only the client can fill in, such
     /// as an input that it asks for, is the reason why a server cannot be taken over.
-    pub(super) fn converted(&self, text: &str) -> Result<String, String> {
+    pub(super) fn converted(&self, text: &str) -> Result<String, UnusableEntry> {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(at) = rest.find(['$', '{']) {
@@ -32,11 +34,13 @@ impl Place<'_> {
         Ok(out)
     }
 
-    fn variable(&self, inner: &str) -> Result<String, String> {
+    fn variable(&self, inner: &str) -> Result<String, UnusableEntry> {
         let folder = ["workspaceFolder", "workspaceRoot", "CLAUDE_PROJECT_DIR"];
         if folder.contains(&inner) {
             let project = self.project.ok_or_else(|| {
-                format!("`${{{inner}}}` is the folder that the client has open, and here is none")
+                UnusableEntry(format!(
+                    "`${{{inner}}}` is the folder that the client has open, and here is none"
+                ))
             })?;
             return Ok(project.display().to_string());
         }
@@ -51,7 +55,7 @@ impl Place<'_> {
             && !name.starts_with(|c: char| c.is_ascii_digit())
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         if !legal {
-            return Err(format!("only the client can fill in `${{{inner}}}`"));
+            return Err(UnusableEntry(format!("only the client can fill in `${{{inner}}}`")));
         }
         Ok(format!("${{{}}}", inner.strip_prefix("env:").unwrap_or(inner)))
     }

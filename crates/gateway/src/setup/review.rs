@@ -9,6 +9,7 @@ use super::documents;
 use super::permission::Permission;
 use super::posture::{Posture, goes_out};
 use crate::listing::ListedTool;
+use crate::serve::ProposalError;
 
 /// The tools of all servers, each with what it will be allowed.
 #[derive(Debug, Clone)]
@@ -69,7 +70,7 @@ impl Review {
                         problems.push(format!("`{}` is listed twice", row.id));
                     }
                     Ok(row) => rows.push(row),
-                    Err(problem) => problems.push(problem),
+                    Err(problem) => problems.push(problem.to_string()),
                 }
             }
         }
@@ -181,8 +182,12 @@ fn destroys(proposal: &Proposal) -> bool {
     proposal.counted_sink() == SinkKind::Destructive
 }
 
-fn row(posture: Posture, server: &UpstreamName, listed: &ListedTool) -> Result<ReviewRow, String> {
-    let capability = listed.capability.as_ref().map_err(ToString::to_string)?;
+fn row<'l>(
+    posture: Posture,
+    server: &UpstreamName,
+    listed: &'l ListedTool,
+) -> Result<ReviewRow, &'l ProposalError> {
+    let capability = listed.capability.as_ref()?;
     let tool = ToolDescription::of(&listed.tool);
     let mut proposal = propose(&tool);
     proposal.upstream_digest = capability.spec().upstream_digest;

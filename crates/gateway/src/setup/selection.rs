@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::program_path;
 use super::secrets::{self, StoredSecret};
-use crate::clients::{ClientFile, ListedServer, ServerEntry, ServerTransport};
+use crate::clients::{ClientFile, ListedServer, ServerEntry, ServerTransport, UnusableEntry};
 use crate::config::{Config, Transport, Upstream, legal_name};
 
 /// Names with which tools of the gateway itself begin.
@@ -93,7 +93,7 @@ impl Selection {
                 };
                 let entry = match taken_over(server, machine) {
                     Ok(entry) => entry,
-                    Err(reason) => {
+                    Err(UnusableEntry(reason)) => {
                         selection.left_out.push(LeftOut { origin, line: server.line, reason });
                         continue;
                     }
@@ -151,13 +151,13 @@ impl Selection {
 }
 
 /// The entry with its program found, or why it cannot be taken over.
-fn taken_over(server: &ListedServer, machine: &Machine<'_>) -> Result<ServerEntry, String> {
+fn taken_over(server: &ListedServer, machine: &Machine<'_>) -> Result<ServerEntry, UnusableEntry> {
     let mut entry = server.entry.clone()?;
     if entry.disabled {
-        return Err("it is switched off in the client".to_owned());
+        return Err("it is switched off in the client".into());
     }
     if let Some(name) = unset_variable(&entry, machine) {
-        return Err(format!("its variable {name} is not set here"));
+        return Err(UnusableEntry(format!("its variable {name} is not set here")));
     }
     if let ServerTransport::Program { command, env, .. } = &mut entry.transport {
         let home = std::env::var("HOME").unwrap_or_default();
@@ -165,7 +165,7 @@ fn taken_over(server: &ListedServer, machine: &Machine<'_>) -> Result<ServerEntr
         let own = env.get("PATH").filter(|path| !path.contains("${"));
         let search_path = own.map_or(machine.search_path, OsStr::new);
         let Some(found) = program_path::find(&plain, search_path) else {
-            return Err(format!("its program `{command}` is not found in PATH"));
+            return Err(UnusableEntry(format!("its program `{command}` is not found in PATH")));
         };
         *command = found.path.display().to_string();
         if let Some(path) = found.search_path {

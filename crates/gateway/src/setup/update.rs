@@ -136,7 +136,7 @@ impl Update {
         for (name, result) in listed {
             match result {
                 Ok(tools) => answered.push((name, tools)),
-                Err(problem) => drop(changes.away.insert(name, problem)),
+                Err(problem) => drop(changes.away.insert(name, problem.to_string())),
             }
         }
         let names: BTreeSet<String> = answered.iter().map(|(name, _)| name.to_string()).collect();

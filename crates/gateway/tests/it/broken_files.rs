@@ -135,7 +135,7 @@ fn an_unusable_entry_hides_no_other() {
         let file = ClientFile::read_from(&path).unwrap();
         assert_eq!(file.servers[0].line, 2);
         let found = file.servers[0].entry.as_ref().unwrap_err();
-        assert!(found.contains(reason), "{entry}: {found}");
+        assert!(found.to_string().contains(reason), "{entry}: {found}");
         assert!(file.servers[1].entry.is_ok(), "{entry}");
     }
 }

@@ -150,15 +150,19 @@ fn remove(text: &str, table: &Node, goes: &dyn Fn(usize) -> bool, edits: &mut Ed
         let before = text.get(floor..member.span.start).unwrap_or_default();
         let blank = before.len() - before.trim_end_matches([' ', '\t', '\r', '\n']).len();
         let blanks = before.get(before.len() - blank..).unwrap_or_default();
-        // From the end of the line before, where nothing else is on this line.
+        let end = member.comma.map_or(member.span.end, |at| at + 1);
+        let rest = text.get(end..).unwrap_or_default();
+        let alone = rest.split(['\n', '\r']).next().is_none_or(|line| line.trim().is_empty());
+        // From the end of the line before, where nothing else is on this line. What follows on it
+        // must not become part of a comment above.
         let start = match blanks.rfind('\n') {
-            Some(end) => {
-                let end = member.span.start - blank + end;
-                end - usize::from(text.get(..end).is_some_and(|text| text.ends_with('\r')))
+            Some(newline) if alone => {
+                let newline = member.span.start - blank + newline;
+                newline - usize::from(text.get(..newline).is_some_and(|text| text.ends_with('\r')))
             }
+            Some(_) => member.span.start,
             None => member.span.start - blank,
         };
-        let end = member.comma.map_or(member.span.end, |at| at + 1);
         edits.replace(start..end, "");
     }
     // The one that is last now has a comma behind it, where the last one before had none.

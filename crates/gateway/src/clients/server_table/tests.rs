@@ -23,11 +23,11 @@ fn members_go_with_their_commas_and_lines() {
     let text =
         "{\n  \"mcpServers\": {\n    \"a\": 1, // one\n    \"b\": 2,\n    \"c\": 3\n  }\n}\n";
     for (remove, wanted) in [
-        (&["a"][..], "{\n  \"mcpServers\": { // one\n    \"b\": 2,\n    \"c\": 3\n  }\n}\n"),
+        (&["a"][..], "{\n  \"mcpServers\": {\n     // one\n    \"b\": 2,\n    \"c\": 3\n  }\n}\n"),
         (&["b"], "{\n  \"mcpServers\": {\n    \"a\": 1, // one\n    \"c\": 3\n  }\n}\n"),
         (&["c"], "{\n  \"mcpServers\": {\n    \"a\": 1, // one\n    \"b\": 2\n  }\n}\n"),
         (&["b", "c"], "{\n  \"mcpServers\": {\n    \"a\": 1 // one\n  }\n}\n"),
-        (&["a", "b", "c"], "{\n  \"mcpServers\": { // one\n  }\n}\n"),
+        (&["a", "b", "c"], "{\n  \"mcpServers\": {\n     // one\n  }\n}\n"),
     ] {
         assert_eq!(changed(text, remove, &[]), wanted, "{remove:?}");
     }
