@@ -133,6 +133,7 @@ fn call_text(since: Option<Timestamp>, call: Option<&Facts>) -> String {
             let what = match (refused, call.verdict()) {
                 (false, _) => output::verdict(true, "went through"),
                 (true, Some("hold")) => output::bold("is held for a person"),
+                (true, Some("ask")) => output::bold("was sent back to the model"),
                 (true, _) => output::verdict(false, "was refused"),
             };
             let id = escape::line(call.call().unwrap_or_default()).into_owned();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::Value;
 use weaver_gateway::bounded_file;
 use weaver_gateway::setup::{Permission, Posture, Review};
 
@@ -40,7 +41,12 @@ fn refused(path: &Path, message: impl std::fmt::Display) -> Failure {
 impl Answers {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let text = bounded_file::text(path, MAX_FILE).map_err(|error| refused(path, error))?;
-        let wire: Wire = serde_json::from_str(&text).map_err(|error| refused(path, error))?;
+        let value: Value = serde_json::from_str(&text)
+            .map_err(|error| refused(path, format!("not JSON: {error}")))?;
+        if !value.is_object() {
+            return Err(refused(path, "this is no JSON object"));
+        }
+        let wire: Wire = serde_json::from_value(value).map_err(|error| refused(path, error))?;
         let posture = wire.posture.map(|word| super::posture(&word)).transpose()?;
         let permission = |(id, word): (String, String)| match Permission::parse(&word) {
             Some(permission) => Ok((id, permission)),

@@ -58,8 +58,8 @@ impl Report<'_> {
             out.push_str(&format!("  {what:<10} {path:<24} {}\n", output::dim(why)));
         }
         if !selection.secrets.is_empty() {
-            let many =
-                format!("{} secrets of your clients, for you alone", selection.secrets.len());
+            let many = selection.secrets.len();
+            let many = format!("{many} secret{}, for you alone", if many == 1 { "" } else { "s" });
             out.push_str(&format!(
                 "  {:<10} {:<24} {}\n",
                 "secrets",

@@ -98,8 +98,8 @@ fn serve_refuses_a_missing_configuration_and_says_nothing_on_standard_output() {
 #[test]
 fn the_configuration_in_the_help_is_accepted() {
     let help = weaver(&["--help"]).out;
-    let (_, rest) = help.split_once("A first weaver.toml:\n").unwrap();
-    let (text, _) = rest.split_once("\nLook at").unwrap();
+    let (_, rest) = help.split_once("with a first weaver.toml:\n").unwrap();
+    let (text, _) = rest.split_once("\nthen `weaver keys new`").unwrap();
     let folder = Folder::new();
     let key = weaver_types::signature::SigningKey::from_seed([7; 32]).public();
     folder.write("weaver.toml", &text.replace("ed25519:…", &key.to_string()));

@@ -285,7 +285,7 @@ fn answers_and_postures_decide_what_is_allowed() {
 fn wrong_answers_are_told_and_nothing_is_written() {
     for (answers, part) in [
         ("{", "EOF"),
-        ("[]", "invalid type"),
+        ("[]", "no JSON object"),
         (r#"{"posture": "lax"}"#, "no posture"),
         (r#"{"toolz": {}}"#, "unknown field"),
         (r#"{"tools": {"good-files.echo": "maybe"}}"#, "none of allow, ask, deny"),
@@ -359,7 +359,7 @@ fn a_server_that_does_not_start_stays_in_its_client() {
     let home = Home::new();
     let text = format!(
         "{{\"mcpServers\": {{\"dead\": {}, \"good\": {}}}}}",
-        server("dead", json!({})),
+        server("dead", json!({ "API_TOKEN": SECRET })),
         server("good", json!({}))
     );
     home.write(".cursor/mcp.json", &text);

@@ -174,6 +174,6 @@ mod tests {
             ]
         );
         let joined: String = found.iter().map(|one| &text[one.span.clone()]).collect();
-        assert_eq!(joined, text.replace("# [no]\na", "a").replace("\r\n\n", "\r\n"));
+        assert_eq!(joined, text.replacen("# [no]\na", "a", 1).replace("\r\n\n", "\r\n"));
     }
 }

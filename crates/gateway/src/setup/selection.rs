@@ -222,16 +222,17 @@ pub fn matching_server<'c>(server: &ListedServer, config: &'c Config) -> Option<
 fn is_same(entry: &ServerTransport, upstream: &Transport) -> bool {
     match (entry, upstream) {
         (
-            ServerTransport::Program { command, args, .. },
-            Transport::Stdio { command: program, args: own, .. },
+            ServerTransport::Program { command, args, env, .. },
+            Transport::Stdio { command: program, args: own, env: own_env, .. },
         ) => {
             let (name, program) = (Path::new(command).file_name(), Path::new(program).file_name());
-            let expand = |text: &String| {
-                let home = std::env::var("HOME").unwrap_or_default();
-                text.replace("${HOME}", &home)
-            };
+            let home = std::env::var("HOME").unwrap_or_default();
+            let expand = |text: &String| text.replace("${HOME}", &home);
             let args: Vec<String> = args.iter().map(expand).collect();
-            name == program && args == *own
+            // What a variable holds is known only where the gateway is started.
+            let mut plain = env.iter().filter(|(_, value)| !value.contains("${"));
+            let same_env = plain.all(|(name, value)| own_env.get(name) == Some(value));
+            name == program && args == *own && same_env
         }
         (ServerTransport::Address { url, .. }, Transport::Http { url: own, .. }) => url == own,
         _ => false,
