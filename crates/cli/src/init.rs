@@ -58,7 +58,13 @@ pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
     let (passphrase, generated) = passphrase(args)?;
     let keys = OwnKeys::generate(&passphrase)?;
     let (config, _) = folder.finish(&selection, &review, &keys, SystemClock::default().now())?;
-    let report = Report { config: &config, selection: &selection, review: &review, generated };
+    let report = Report {
+        config: &config,
+        selection: &selection,
+        review: &review,
+        generated,
+        reviewed: args.asks(),
+    };
     report.print(args.output.json)?;
     Ok(Exit::Ok)
 }

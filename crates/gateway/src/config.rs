@@ -243,8 +243,8 @@ fn parse(path: &Path) -> Result<Parsed, Box<Finding>> {
     let json = servers_file(path, &toml)?;
     let (json, servers_file) = json.unzip();
     let environment = environment_file::read(path, &toml)?;
-    let (variables, environment_file) = environment.unzip();
-    let variables = variables.unwrap_or_default();
+    let environment_file = environment.as_ref().map(|file| file.path.clone());
+    let variables = environment.unwrap_or_default().variables;
     Ok(Parsed { file: path.to_path_buf(), toml, json, servers_file, variables, environment_file })
 }
 

@@ -17,6 +17,8 @@ pub(super) struct Report<'a> {
     pub(super) selection: &'a Selection,
     pub(super) review: &'a Review,
     pub(super) generated: Option<GeneratedPassphrase>,
+    /// Whether the table of tools was looked through just before.
+    pub(super) reviewed: bool,
 }
 
 impl Report<'_> {
@@ -44,9 +46,11 @@ impl Report<'_> {
     }
 
     fn text(&self) -> String {
-        let Self { config, selection, review, generated } = self;
-        let mut out = table::of(review, selection);
-        out.push_str(&format!("\n{}\n\n", table::summary(review)));
+        let Self { config, selection, review, generated, reviewed } = self;
+        let mut out = String::from("\n");
+        if !reviewed {
+            out = format!("{}\n{}\n\n", table::of(review, selection), table::summary(review));
+        }
         let good = output::verdict(true, "ready");
         out.push_str(&format!("{good}: {}, signed and checked\n", config.file.display()));
         let lines = [

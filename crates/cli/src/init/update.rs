@@ -1,6 +1,6 @@
 //! `weaver update`, and `weaver init` where a gateway is there: takes in what is new.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 use weaver_gateway::secret::{KeyFile, Passphrase};
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     found.print(args.output.json)
 }
 
-fn moved(key: &PathBuf, failure: Failure) -> Failure {
+fn moved(key: &Path, failure: Failure) -> Failure {
     failure.next(format!("name the root key with `--key FILE`; it is not at {}", shown(key)))
 }
 

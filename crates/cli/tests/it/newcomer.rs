@@ -427,6 +427,37 @@ fn running_it_again_takes_in_what_is_new_and_overwrites_nothing() {
     assert_eq!(left.len(), 3, "weaver.toml, policy, .weaver: {left:?}");
 }
 
+/// The commands of the guide, as they stand there; only what is asked on a terminal is answered.
+#[test]
+fn the_three_commands_of_the_guide_work_as_they_stand() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/getting-started.md");
+    let page = fs::read_to_string(path).unwrap();
+    let (_, rest) = page.split_once("## Three commands").unwrap();
+    let (section, _) = rest.split_once("\n## ").unwrap();
+    let blocks = section.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap());
+    let lines: Vec<&str> = blocks.flat_map(str::lines).collect();
+    assert!(lines.len() >= 5, "{lines:?}");
+    let home = Home::new();
+    home.with_cursor();
+    let mut client = None;
+    for line in lines {
+        let words: Vec<&str> = line.split('#').next().unwrap().split_whitespace().skip(1).collect();
+        if words.first() == Some(&"init") {
+            home.ok(&["init", "--yes"]);
+            continue;
+        }
+        if words.contains(&"--status") {
+            let text = without_comments(&home.read(".cursor/mcp.json"));
+            let config: Value = serde_json::from_str(&text).unwrap();
+            let mut started = Client::start(&home, &config["mcpServers"]["weaver"]);
+            started.call("good-files__note", json!({ "text": "hello" }));
+            client = Some(started);
+        }
+        home.ok(&words);
+    }
+    assert!(client.is_some());
+}
+
 /// Whatever `init` is doing when it is killed, there is either no gateway or a whole one.
 #[cfg(unix)]
 #[test]

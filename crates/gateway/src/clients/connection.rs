@@ -134,7 +134,12 @@ impl Connections {
         governed: &dyn Fn(&super::ListedServer) -> bool,
     ) -> Result<Plan, ClientFileError> {
         // What is connected already is looked at as it was, so that nothing is forgotten.
-        let undo = self.of(&file)?.map(|connection| connection.undo(&file)).transpose()?;
+        let known = self.of(&file)?;
+        let undo = known.as_ref().map(|connection| connection.undo(&file)).transpose()?;
+        // An entry that gave way before does not come back because the configuration changed.
+        let earlier: &[String] = known.as_ref().map_or(&[], Connection::replaced);
+        let governed =
+            |server: &super::ListedServer| governed(server) || earlier.contains(&server.name);
         let before = match undo {
             Some(Undo::Exact(before)) => before,
             Some(Undo::Merged(text)) => Some(text),

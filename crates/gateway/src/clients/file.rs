@@ -112,7 +112,7 @@ impl ClientFile {
         ];
         let mut file = Self {
             client: "file".to_owned(),
-            client_name: path.display().to_string(),
+            client_name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             scope: Scope::User,
             path: path.to_owned(),
             servers: Vec::new(),
@@ -230,8 +230,7 @@ impl ClientFile {
 
     fn broken(&self, fault: &SyntaxFault) -> ClientFileError {
         let message = escape::line(&fault.message).into_owned();
-        let remedy =
-            format!("correct it; {} cannot read the file as it is either", self.client_name);
+        let remedy = "correct it; its client cannot read it as it is either";
         let error = ClientFileError::new(&self.path, "clients.syntax", message, remedy);
         error.at(&self.text, fault.offset)
     }

@@ -173,7 +173,7 @@ mod tests {
                 "list/c"
             ]
         );
-        let joined: String = found.iter().map(|one| &text[one.span.clone()]).collect();
+        let joined: String = found.iter().map(|one| text.get(one.span.clone()).unwrap()).collect();
         assert_eq!(joined, text.replacen("# [no]\na", "a", 1).replace("\r\n\n", "\r\n"));
     }
 }

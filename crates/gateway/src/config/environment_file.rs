@@ -15,11 +15,15 @@ use crate::bounded_file;
 /// The largest file, in bytes.
 const MAX_FILE: usize = 1024 * 1024;
 
+/// A file of variables.
+#[derive(Default)]
+pub(super) struct EnvironmentFile {
+    pub(super) path: PathBuf,
+    pub(super) variables: BTreeMap<String, String>,
+}
+
 /// Reads the file that the configuration names; nothing where it names none.
-pub(super) fn read(
-    config: &Path,
-    toml: &Node,
-) -> Result<Option<(BTreeMap<String, String>, PathBuf)>, Box<Finding>> {
+pub(super) fn read(config: &Path, toml: &Node) -> Result<Option<EnvironmentFile>, Box<Finding>> {
     let mut findings = Vec::new();
     let Some(node) = toml.table(&mut findings).and_then(|table| table.get("environment")) else {
         return Ok(None);
@@ -39,7 +43,7 @@ pub(super) fn read(
         return Err(Box::new(node.finding("config.environment", message, remedy)));
     }
     let variables = variables(&path, &text)?;
-    Ok(Some((variables, path)))
+    Ok(Some(EnvironmentFile { path, variables }))
 }
 
 #[cfg(unix)]

@@ -83,7 +83,8 @@ fn interpreter(path: &Path) -> Option<String> {
     words.find(|word| !word.starts_with('-')).map(str::to_owned)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -173,6 +173,7 @@ impl ReviewRow {
                 "you chose in the review that it may write on this machine without a question";
             proposal.reasons.insert("effects", why.to_owned());
             proposal.reasons.remove("sink");
+            proposal.reasons.remove("critical_arguments");
         }
         proposal
     }

@@ -209,14 +209,12 @@ fn free_name(name: &str, client: &str, names: &mut BTreeSet<String>) -> String {
     found
 }
 
-/// The server of a configuration that stands for this entry of a client: one that is reached in the
-/// same way, or else one with the same name.
+/// The server of a configuration that is this entry of a client: one that is reached in the same
+/// way. A name alone says nothing, since two clients may use one for different servers.
 #[must_use]
 pub fn matching_server<'c>(server: &ListedServer, config: &'c Config) -> Option<&'c Upstream> {
     let entry = server.entry.as_ref().ok()?;
-    let same = config.upstreams.iter().find(|one| is_same(&entry.transport, &one.transport));
-    let name = legal_name(&server.name);
-    same.or_else(|| config.upstreams.iter().find(|one| one.name.as_str() == name))
+    config.upstreams.iter().find(|one| is_same(&entry.transport, &one.transport))
 }
 
 fn is_same(entry: &ServerTransport, upstream: &Transport) -> bool {

@@ -208,7 +208,8 @@ fn a_file_that_was_changed_since_loses_our_entry_alone() {
         let mut wanted: Vec<(String, usize)> =
             wanted.servers.iter().map(|server| (server.name.clone(), server.line.min(1))).collect();
         let mut found = values;
-        (found.sort(), wanted.sort()).0;
+        found.sort();
+        wanted.sort();
         assert_eq!(found, wanted, "{}", client.id);
     }
 }
@@ -226,6 +227,18 @@ fn connecting_twice_changes_nothing_and_forgets_nothing() {
         home.disconnect(client);
         assert_eq!(fs::read_to_string(path).unwrap(), before, "{}", client.id);
     }
+}
+
+/// Who changes how a server is started in `weaver.toml` does not get the old one back in the client.
+#[test]
+fn an_entry_that_gave_way_stays_away() {
+    let client = Client::named("cursor").unwrap();
+    let home = Home::new();
+    home.put(client, &fixture(client));
+    let once = home.connect(client);
+    let plan = home.connections().plan(home.read(client), &|_| false).unwrap();
+    assert_eq!(plan.text, once);
+    assert_eq!((plan.replaced, plan.left), (vec!["filesystem".into(), "memory".into()], vec![]));
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn edit_table(text: &str, table: &Node, change: &Change<'_>, layout: &Layout, ed
     let goes = |member: &Member| change.remove.contains(&member.name);
     let texts: Vec<String> = change.insert.iter().map(|entry| member_text(entry, layout)).collect();
     let joined = texts.join(&format!(",{}", layout.before));
-    let place = members.iter().position(|member| goes(member));
+    let place = members.iter().position(goes);
     let Some(place) = place.filter(|_| !joined.is_empty()) else {
         // Nothing to stand in for: behind the last one.
         if !joined.is_empty() {
