@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::exit::Exit;
+pub(crate) use super::shared_args::{Json, PassphraseFrom, word};
 use super::trace::args as ask;
 use super::trace::proof_args as proof;
 
@@ -141,18 +140,6 @@ pub(super) enum Command {
     },
 }
 
-/// The word as documents write it.
-pub(super) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_value(Value::String(text.to_owned())).map_err(|error| error.to_string())
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Json {
-    /// Print JSON for scripts
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     /// The configuration
@@ -185,13 +172,6 @@ pub(super) struct Check {
     pub(super) config: PathBuf,
     #[command(flatten)]
     pub(super) output: Json,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PassphraseFrom {
-    /// Read the passphrase from this open file descriptor instead of the terminal
-    #[arg(long, value_name = "N")]
-    pub(super) passphrase_fd: Option<u32>,
 }
 
 #[derive(Debug, Subcommand)]

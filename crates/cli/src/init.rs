@@ -20,7 +20,7 @@ use weaver_gateway::setup::{
 use weaver_types::{Clock as _, OsRandom, SystemClock, UpstreamName};
 use zeroize::Zeroizing;
 
-use super::{Exit, Failure, contracts, output};
+use super::{Exit, Failure, output};
 use answers::Answers;
 use args::Init;
 use report::{GeneratedPassphrase, Report};
@@ -166,7 +166,7 @@ fn ask(
         .collect();
     // The driver's own limit comes first: it knows what the server said.
     let patience = Some(patience + Duration::from_secs(5));
-    listing::ask(config, &servers, patience, &contracts::live::waiting)
+    listing::ask(config, &servers, patience, &output::waiting)
         .map_err(|error| Failure::new(Exit::Internal, "init.runtime", error))
 }
 

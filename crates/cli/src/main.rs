@@ -32,6 +32,7 @@ mod reference;
 mod replay;
 mod route;
 mod serve;
+mod shared_args;
 mod sign;
 mod tool_list;
 mod trace;

@@ -41,7 +41,6 @@ pub const KNOTS: &[Knot] = &[
     Knot { folder: "contextweaver", parent: "memory", modules: 5 },
     Knot { folder: "contextweaver", parent: "route", modules: 7 },
     Knot { folder: "agent-kernel", parent: "pipeline", modules: 6 },
-    Knot { folder: "cli", parent: "", modules: 13 },
     Knot { folder: "gateway", parent: "serve", modules: 12 },
 ];
 

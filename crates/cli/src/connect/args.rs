@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use weaver_gateway::clients::Client;
 
-use crate::args::Json;
+use crate::shared_args::Json;
 
 fn clients() -> String {
     let ids: Vec<&str> = Client::all().iter().map(|client| client.id).collect();

@@ -35,13 +35,8 @@ pub(super) fn ask(
     config: &Config,
     servers: &[config::Upstream],
 ) -> Result<Vec<(UpstreamName, ListingResult)>, Failure> {
-    listing::ask(config, servers, None, &waiting)
+    listing::ask(config, servers, None, &output::waiting)
         .map_err(|error| Failure::new(Exit::Internal, "contracts.runtime", error))
-}
-
-/// Says who is waited for.
-pub(crate) fn waiting(names: &[String]) {
-    output::aside(&format!("waiting for: {}\n", names.join(", ")));
 }
 
 impl Live {

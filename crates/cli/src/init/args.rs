@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::{Json, PassphraseFrom};
+use crate::shared_args::{Json, PassphraseFrom};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,7 +10,7 @@ use weaver_types::{Clock as _, SystemClock};
 
 use super::args::{Init, Update as Args};
 use super::{ask, found, questions, shown};
-use crate::args::{Json, PassphraseFrom};
+use crate::shared_args::{Json, PassphraseFrom};
 use crate::{Exit, Failure, config_path, output};
 
 /// `weaver init` on a gateway that is there.

@@ -10,7 +10,7 @@ use weaver_trace_store::Reader;
 use weaver_trace_store::query::{Facts, Filter, QueryError, Question, ask};
 use weaver_types::{Clock as _, EventKind, SystemClock, Timestamp};
 
-use crate::args::Json;
+use crate::shared_args::Json;
 use crate::{Exit, Failure, config_path, output};
 
 /// How far back today reaches: the machine's own day is not known here, so it is the last 24 hours.

@@ -1,0 +1,24 @@
+//! Arguments that several commands have.
+
+use clap::Args;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// The word as documents write it.
+pub(crate) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_value(Value::String(text.to_owned())).map_err(|error| error.to_string())
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Json {
+    /// Print JSON for scripts
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PassphraseFrom {
+    /// Read the passphrase from this open file descriptor instead of the terminal
+    #[arg(long, value_name = "N")]
+    pub(crate) passphrase_fd: Option<u32>,
+}
