@@ -25,8 +25,19 @@ pub(super) mod terms;
 mod watch;
 mod word;
 
+use std::path::Path;
+
 use super::{Exit, Failure};
 use args::Approve;
+
+/// How many requests wait for a person, in the ledger of this configuration.
+pub(super) fn waiting(config: &Path) -> Result<usize, Failure> {
+    let from = args::From { config: config.to_owned(), store: None, inbox: None };
+    let place = approval_store::ApprovalStore::open(&from)?;
+    let now = approval_store::now();
+    let open = approval_records::all(&place, |held| held.status(now) == "requested")?;
+    Ok(open.len())
+}
 
 pub(super) fn run(args: Approve) -> Result<Exit, Failure> {
     match args {

@@ -28,13 +28,11 @@ See it work, offline, in a temporary folder:
   weaver demo
 
 Put it in front of your own servers:
-  weaver keys new --out root.key --id root      make the root key
-  $EDITOR weaver.toml                           servers, and the public key just printed
-  weaver sign policy/*.toml --key root.key      sign policy, contracts and keys
-  weaver check                                  everything that is wrong, at once
-  weaver serve                                  what your MCP client runs
+  weaver init            find your MCP clients, review what each tool may do, sign
+  weaver connect         put the clients behind Weaver; `weaver disconnect` takes that back
+  weaver                 how things stand
 
-A first weaver.toml:
+Or by hand, with a first weaver.toml:
   [principal]
   id = \"owner\"
   [trust]
@@ -42,11 +40,12 @@ A first weaver.toml:
   [mcpServers.files]
   command = \"npx\"
   args = [\"-y\", \"@modelcontextprotocol/server-filesystem\", \"${HOME}/notes\"]
+then `weaver keys new`, `weaver sign policy/*.toml --key root.key`, `weaver check`.
 
 Look at what happened:
-  weaver trace list --store .weaver/ledger.db
-  weaver trace why call_… --store .weaver/ledger.db
-  weaver trace verify --store .weaver/ledger.db";
+  weaver trace
+  weaver trace why call_…
+  weaver trace verify";
 
 /// The text below the options of `weaver --help`.
 fn after_help() -> String {
@@ -63,16 +62,24 @@ fn after_help() -> String {
     after_help = "`weaver --help` shows a first configuration and the exit codes.",
     styles = STYLES,
     max_term_width = 100,
-    arg_required_else_help = true,
     infer_subcommands = false
 )]
 pub(super) struct Cli {
+    /// Without one: how things stand
     #[command(subcommand)]
-    pub(super) command: Command,
+    pub(super) command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Set Weaver up from the MCP clients on this machine: find, review, sign
+    Init(Box<super::init::args::Init>),
+    /// Take in new servers and new tools; what is there stays as it is
+    Update(Box<super::init::args::Update>),
+    /// Put MCP clients behind Weaver, and say how they stand
+    Connect(super::connect::args::Connect),
+    /// Put the clients' own configurations back
+    Disconnect(super::connect::args::Disconnect),
     /// Serve MCP on standard input and output, in front of the configured servers
     Serve(super::serve::Serve),
     /// Run the daemon that all clients of a configuration share
@@ -114,9 +121,8 @@ pub(super) enum Command {
     Keys(Keys),
     /// Sign documents: policy, contracts, keys
     Sign(Sign),
-    /// Read and verify the log
-    #[command(subcommand)]
-    Trace(Box<Trace>),
+    /// Read and verify the log; alone, tell what happened today
+    Trace(Box<TraceCommand>),
     /// List held calls; grant, deny or revoke them
     #[command(subcommand)]
     Approve(Box<super::approve::args::Approve>),
@@ -170,7 +176,8 @@ pub(super) struct Demo {
 #[derive(Debug, Args)]
 pub(super) struct Check {
     /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
     pub(super) config: PathBuf,
     #[command(flatten)]
     pub(super) output: Json,
@@ -214,6 +221,21 @@ pub(super) struct Sign {
     pub(super) key: PathBuf,
     #[command(flatten)]
     pub(super) passphrase: PassphraseFrom,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct TraceCommand {
+    #[command(subcommand)]
+    pub(super) command: Option<Trace>,
+    /// The configuration; the default is the nearest weaver.toml, or your own
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// The ledger, instead of the one of the configuration
+    #[arg(long, value_name = "FILE", conflicts_with = "config")]
+    pub(super) store: Option<PathBuf>,
     #[command(flatten)]
     pub(super) output: Json,
 }

@@ -36,7 +36,8 @@ pub(super) struct Add {
     #[arg(long, value_name = "DAYS", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=3650))]
     days: u32,
     /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
     config: PathBuf,
     #[command(flatten)]
     output: Json,
@@ -45,7 +46,8 @@ pub(super) struct Add {
 #[derive(Debug, Args)]
 pub(super) struct List {
     /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
     config: PathBuf,
     #[command(flatten)]
     output: Json,
@@ -56,7 +58,8 @@ pub(super) struct Remove {
     /// Its name
     name: String,
     /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
     config: PathBuf,
     #[command(flatten)]
     output: Json,

@@ -25,7 +25,8 @@ use super::{Exit, Failure, output, serve};
 #[derive(Debug, Args)]
 pub(super) struct Daemon {
     /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
     pub(super) config: PathBuf,
     /// Do not verify signatures; every decision in the log says so
     #[arg(long)]
@@ -47,7 +48,8 @@ pub(super) struct Daemon {
 #[derive(Debug, Args)]
 pub(super) struct DaemonVerb {
     /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
     pub(super) config: PathBuf,
     #[command(flatten)]
     pub(super) output: Json,
@@ -56,7 +58,8 @@ pub(super) struct DaemonVerb {
 #[derive(Debug, Args)]
 pub(super) struct Logs {
     /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
     pub(super) config: PathBuf,
     /// Show so many lines from the end
     #[arg(long, value_name = "N", default_value_t = 50)]

@@ -12,18 +12,22 @@ mod check;
 mod clients;
 mod compile;
 mod completions;
+mod config_path;
+mod connect;
 mod contracts;
 #[cfg(unix)]
 mod daemon;
 mod demo;
 mod exit;
 mod failure;
+mod init;
 mod inspect;
 mod kernel;
 mod keys;
 mod line_reader;
 mod memory;
 mod output;
+mod overview;
 mod policy;
 mod reasons;
 mod redact;
@@ -68,8 +72,12 @@ fn main() -> ExitCode {
             return exit.into();
         }
     };
-    let as_json = cli.command.wants_json();
-    match run(cli.command) {
+    let as_json = cli.command.as_ref().is_some_and(Command::wants_json);
+    let ran = match cli.command {
+        Some(command) => run(command),
+        None => overview::run(),
+    };
+    match ran {
         Ok(exit) => exit.into(),
         Err(failure) if failure.code == failure::CLOSED => Exit::Ok.into(),
         Err(failure) => {
@@ -81,6 +89,10 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<Exit, Failure> {
     match command {
+        Command::Init(args) => init::run(&args),
+        Command::Update(args) => init::update::run(&args),
+        Command::Connect(args) => connect::run(&args),
+        Command::Disconnect(args) => connect::disconnect(&args),
         Command::Serve(args) => serve::run(&args),
         #[cfg(unix)]
         Command::Daemon(args) => daemon::run(&args),
@@ -123,6 +135,10 @@ impl Command {
     /// Whether a script reads along, so that failures are JSON too.
     fn wants_json(&self) -> bool {
         match self {
+            Self::Init(args) => args.wants_json(),
+            Self::Update(args) => args.wants_json(),
+            Self::Connect(args) => args.wants_json(),
+            Self::Disconnect(args) => args.wants_json(),
             Self::Demo(args) => args.json,
             #[cfg(unix)]
             Self::Status(args) | Self::Stop(args) => args.output.json,

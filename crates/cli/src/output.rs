@@ -32,6 +32,11 @@ pub(crate) fn aside(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
+/// Says who is waited for.
+pub(crate) fn waiting(names: &[String]) {
+    aside(&format!("waiting for: {}\n", names.join(", ")));
+}
+
 /// Writes a failure to standard error: as JSON where the user asked for that.
 pub(crate) fn failure(failure: &Failure, as_json: bool) {
     let text = if as_json { format!("{}\n", failure.to_json()) } else { rendered(failure) };

@@ -17,7 +17,8 @@ use super::{Exit, Failure};
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
     pub(super) config: PathBuf,
     /// Do not verify signatures; every decision in the log says so
     #[arg(long)]

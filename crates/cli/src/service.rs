@@ -22,7 +22,8 @@ pub(super) enum Service {
 #[derive(Debug, Args)]
 pub(super) struct Of {
     /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
     config: PathBuf,
     /// The name of the service
     #[arg(long, value_name = "NAME", default_value = "weaver")]

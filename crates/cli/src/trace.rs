@@ -20,6 +20,7 @@ mod receipt;
 mod runs;
 mod stats;
 mod synced;
+pub(super) mod today;
 mod verify;
 mod why;
 mod writing;
@@ -28,11 +29,14 @@ use std::path::Path;
 
 use weaver_trace_store::Reader;
 
-use super::args::Trace;
+use super::args::{Trace, TraceCommand};
 use super::{Exit, Failure};
 
-pub(super) fn run(args: Trace) -> Result<Exit, Failure> {
-    match args {
+pub(super) fn run(args: TraceCommand) -> Result<Exit, Failure> {
+    let Some(command) = args.command else {
+        return today::run(args.config.as_deref(), args.store.as_deref(), &args.output);
+    };
+    match command {
         Trace::List(args) => list::run(&args),
         Trace::Show(args) => why::show(&args),
         Trace::Why(args) => why::run(&args),
@@ -59,9 +63,16 @@ fn open(store: &Path) -> Result<Reader, Failure> {
     Reader::open(store).map_err(|error| Failure::store(store, &error))
 }
 
-impl Trace {
+impl TraceCommand {
     /// Whether a script reads along, so that failures are JSON too.
     pub(super) fn wants_json(&self) -> bool {
+        self.command.as_ref().map_or(self.output.json, Trace::wants_json)
+    }
+}
+
+impl Trace {
+    /// Whether a script reads along, so that failures are JSON too.
+    fn wants_json(&self) -> bool {
         match self {
             Self::List(args) => args.output.json,
             Self::Show(args) | Self::Why(args) => args.output.json,

@@ -21,6 +21,7 @@
 
 mod confine;
 mod documents;
+mod environment_file;
 mod error;
 mod hint;
 mod http;
@@ -61,6 +62,7 @@ pub use log::{CheckpointTarget, Log, Signing, Target};
 pub use memory::Memory;
 pub use profile::{Mode, Profile};
 pub use sentinel::Sentinel;
+pub(crate) use server::legal_name;
 pub use tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, ToolImplementation};
 pub use upstream::{Limits, Transport, Upstream};
 pub use weaver_policy::Finding;
@@ -124,6 +126,8 @@ pub struct Config {
     pub folder: PathBuf,
     /// The other file of servers, where one is named.
     pub servers_file: Option<PathBuf>,
+    /// The file of variables, where one is named.
+    pub environment_file: Option<PathBuf>,
     /// The servers, in the order of their names; disabled ones are left out.
     pub upstreams: Vec<Upstream>,
     /// The operator's own tools, in the order of their names.
@@ -240,7 +244,12 @@ fn environment(name: &str) -> Option<String> {
 
 fn read(path: &Path, lookup: Lookup<'_>) -> Resolved {
     match parse(path) {
-        Ok(parsed) => resolve::resolve(&parsed, lookup),
+        Ok(parsed) => {
+            // What the file of variables sets counts first: a gateway then runs alike, whatever
+            // environment the client gives it.
+            let own = |name: &str| parsed.variables.get(name).cloned().or_else(|| lookup(name));
+            resolve::resolve(&parsed, &own)
+        }
         Err(finding) => {
             Resolved { config: None, root: None, folder: None, findings: vec![*finding] }
         }
@@ -254,7 +263,10 @@ fn parse(path: &Path) -> Result<Parsed, Box<Finding>> {
     let toml = tree::toml(&name, &text)?;
     let json = servers_file(path, &toml)?;
     let (json, servers_file) = json.unzip();
-    Ok(Parsed { file: path.to_path_buf(), toml, json, servers_file })
+    let environment = environment_file::read(path, &toml)?;
+    let environment_file = environment.as_ref().map(|file| file.path.clone());
+    let variables = environment.unwrap_or_default().variables;
+    Ok(Parsed { file: path.to_path_buf(), toml, json, servers_file, variables, environment_file })
 }
 
 fn config_text(path: &Path, name: &str) -> Result<String, Box<Finding>> {

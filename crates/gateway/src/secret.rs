@@ -11,9 +11,11 @@
 //! ours, which the agent could. Seeds, derived keys and passphrases are erased when dropped.
 
 mod error;
+mod generated;
 mod key_file;
 mod passphrase;
 
 pub use error::SecretError;
+pub use generated::generated_passphrase;
 pub use key_file::{KDF_ITERATIONS, KDF_LANES, KDF_MEMORY_KIB, KeyFile, VERSION};
 pub use passphrase::{MIN_PASSPHRASE, Passphrase};

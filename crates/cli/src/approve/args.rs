@@ -95,7 +95,8 @@ impl Approve {
 #[derive(Debug, Args)]
 pub(crate) struct From {
     /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
     pub(super) config: PathBuf,
     /// The ledger, instead of the one of the configuration; nothing else is read of it then
     #[arg(long, value_name = "FILE")]

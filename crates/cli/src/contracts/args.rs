@@ -58,7 +58,8 @@ impl Contracts {
 #[derive(Debug, Args)]
 pub(crate) struct From {
     /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
     pub(crate) config: PathBuf,
     /// Do not verify the signatures of the documents
     #[arg(long)]
@@ -105,7 +106,8 @@ pub(crate) struct Propose {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["config", "server"])]
     pub(super) surface: Option<String>,
     /// The configuration whose servers are started
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml", conflicts_with_all = ["file", "tools"])]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named, conflicts_with_all = ["file", "tools"])]
     pub(super) config: PathBuf,
     /// Only this server; may be repeated
     #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "tools"])]

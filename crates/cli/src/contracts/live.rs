@@ -1,15 +1,11 @@
 //! The tools that the servers list now: each server is connected, asked once, and left.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::collections::BTreeMap;
 
-use serde_json::Value;
 use weaver_agent_kernel::Baselines;
-use weaver_drivers::confine::Launcher;
-use weaver_drivers::mcp::Upstream;
 use weaver_gateway::config::{self, Config, TOOLS};
-use weaver_gateway::serve::{self, FeatureKind, ProposalError};
+use weaver_gateway::listing::{self, ListingResult};
+use weaver_gateway::serve::{self, ProposalError};
 use weaver_policy::PolicySet;
 use weaver_text::escape;
 use weaver_types::{Capability, CapabilityId, Clock as _, SystemClock, UpstreamName};
@@ -21,13 +17,6 @@ use crate::{Exit, Failure};
 
 /// The surface that is all servers together.
 pub(crate) const KERNEL: &str = "kernel";
-/// How long one server may take to connect and list.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Some servers register their tools a moment after the handshake.
-const SECOND_LOOK: Duration = Duration::from_millis(150);
-/// How often an empty list is looked at again.
-const LOOKS: u32 = 3;
-
 /// The configuration, its documents, and what its servers list.
 pub(crate) struct Live {
     pub(crate) config: Config,
@@ -40,57 +29,14 @@ pub(crate) struct Live {
     pub(crate) left_out: Vec<String>,
 }
 
-/// A tool as its server lists it, or another feature in that form, and the capability that it
-/// proposes to be.
-pub(super) struct ListedTool {
-    pub(super) kind: FeatureKind,
-    pub(super) tool: Value,
-    pub(super) capability: Result<Capability, ProposalError>,
-}
-
-/// What one server lists.
-pub(super) type ListingResult = Result<Vec<ListedTool>, String>;
-
 /// Connects these servers, all at once, and lists their tools. After a second it says on standard
 /// error who is waited for.
 pub(super) fn ask(
     config: &Config,
     servers: &[config::Upstream],
 ) -> Result<Vec<(UpstreamName, ListingResult)>, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::new(Exit::Internal, "contracts.runtime", error))?;
-    let waiting: BTreeSet<UpstreamName> = servers.iter().map(|one| one.name.clone()).collect();
-    let waiting = Mutex::new(waiting);
-    let all = servers.iter().map(|one| async {
-        let listed = list(one, config).await;
-        waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&one.name);
-        (one.name.clone(), listed)
-    });
-    let listed = runtime.block_on(async {
-        tokio::select! {
-            listed = futures_util::future::join_all(all) => listed,
-            () = progress(&waiting) => Vec::new(),
-        }
-    });
-    runtime.shutdown_timeout(Duration::from_secs(2));
-    Ok(listed)
-}
-
-/// Says after a second, and then every five, who is waited for. It never ends by itself.
-async fn progress(waiting: &Mutex<BTreeSet<UpstreamName>>) {
-    let mut pause = Duration::from_secs(1);
-    loop {
-        tokio::time::sleep(pause).await;
-        pause = Duration::from_secs(5);
-        let names: Vec<String> = {
-            let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            waiting.iter().map(ToString::to_string).collect()
-        };
-        output::aside(&format!("waiting for: {}\n", names.join(", ")));
-    }
+    listing::ask(config, servers, None, &output::waiting)
+        .map_err(|error| Failure::new(Exit::Internal, "contracts.runtime", error))
 }
 
 impl Live {
@@ -143,7 +89,7 @@ impl Live {
         let tools = match listed {
             Ok(tools) => tools,
             Err(problem) => {
-                self.away.insert(name, problem);
+                self.away.insert(name, problem.to_string());
                 return;
             }
         };
@@ -191,37 +137,4 @@ pub(super) fn wanted(config: &Config, surface: &str) -> Result<Vec<config::Upstr
     let message = format!("there is no server `{surface}` in the configuration");
     let next = format!("name `{KERNEL}` for all, or one of: {}", names.join(", "));
     Err(Failure::new(Exit::Unknown, "contracts.unknown_surface", message).next(next))
-}
-
-async fn list(config: &config::Upstream, whole: &Config) -> ListingResult {
-    let launcher = Launcher::this_program(serve::LAUNCH);
-    let upstream = Upstream::new(serve::upstream_config(config, whole, &launcher));
-    let listed = tokio::time::timeout(PATIENCE, proposals(config, &upstream)).await;
-    upstream.close().await;
-    listed.unwrap_or_else(|_| Err(format!("no answer within {} seconds", PATIENCE.as_secs())))
-}
-
-async fn proposals(config: &config::Upstream, upstream: &Upstream) -> ListingResult {
-    for look in 1.. {
-        let (connection, tools) = upstream.listing().await.map_err(|error| error.to_string())?;
-        if tools.is_empty() && look < LOOKS {
-            tokio::time::sleep(SECOND_LOOK).await;
-            continue;
-        }
-        let instructions = connection.server().instructions();
-        let features = serve::ServerFeatures::ask(&connection).await;
-        let listed = tools.iter().map(|tool| ListedTool {
-            kind: FeatureKind::Tool,
-            tool: tool.value().clone(),
-            capability: serve::propose(config, tool, instructions),
-        });
-        let beside = serve::propose_features(config, &features, instructions).into_iter();
-        let beside = beside.map(|feature| ListedTool {
-            kind: feature.kind,
-            tool: feature.definition,
-            capability: feature.capability,
-        });
-        return Ok(listed.chain(beside).collect());
-    }
-    Ok(Vec::new())
 }

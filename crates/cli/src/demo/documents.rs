@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_gateway::secret::{KeyFile, Passphrase, generated_passphrase};
 use weaver_policy::{Source, root_key_id, sign};
 use weaver_types::signature::{Kind, PublicKey, SigningKey};
 use weaver_types::{Clock, KeyId, OsRandom, Random, SystemClock};
@@ -16,11 +16,6 @@ const POLICY: &str = include_str!("../../assets/demo/policy.toml");
 const CONTRACTS: &str = include_str!("../../assets/demo/contracts.toml");
 const KEYS: &str = include_str!("../../assets/demo/keys.toml");
 
-/// Characters of a generated passphrase: 32 that no two people read differently.
-const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
-/// Groups of five letters, 25 bits each.
-const GROUPS: usize = 5;
-
 /// What is left to be known of what was written.
 pub(super) struct DemoDocuments {
     /// The passphrase of the keys, in a folder that stays.
@@ -33,7 +28,7 @@ pub(super) struct DemoDocuments {
 /// keys.
 pub(super) fn write(folder: &DemoFolder) -> Result<DemoDocuments, DemoError> {
     let (passphrase, root, approver) = if folder.kept() {
-        let text = generate_passphrase()?;
+        let text = generated_passphrase(&OsRandom).map_err(key_failed)?;
         let passphrase = Passphrase::new(text.clone()).map_err(refused)?;
         let root = new_key_file(folder, "root", &passphrase)?;
         let approver = new_key_file(folder, "owner", &passphrase)?;
@@ -122,20 +117,6 @@ fn throwaway_key() -> Result<SigningKey, DemoError> {
     Ok(SigningKey::from_seed(*seed))
 }
 
-fn generate_passphrase() -> Result<Zeroizing<String>, DemoError> {
-    let mut bytes = Zeroizing::new([0_u8; GROUPS * 5]);
-    OsRandom.fill(bytes.as_mut_slice()).map_err(key_failed)?;
-    let mut text = Zeroizing::new(String::with_capacity(GROUPS * 6));
-    for (index, byte) in bytes.iter().enumerate() {
-        if index > 0 && index % 5 == 0 {
-            text.push('-');
-        }
-        let letter = LETTERS.get(usize::from(byte % 32)).copied().unwrap_or(b'a');
-        text.push(char::from(letter));
-    }
-    Ok(text)
-}
-
 fn refused(error: impl ToString) -> DemoError {
     DemoError::Documents(error.to_string())
 }
@@ -158,13 +139,6 @@ mod tests {
                 "{text}"
             );
         }
-    }
-
-    #[test]
-    fn a_passphrase_is_long_and_never_the_same() {
-        let [one, two] = [(), ()].map(|()| generate_passphrase().unwrap());
-        assert_eq!(one.len(), GROUPS * 6 - 1);
-        assert_ne!(*one, *two);
     }
 
     #[test]

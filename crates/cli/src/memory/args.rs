@@ -72,7 +72,8 @@ pub(crate) struct MemoryFile {
     #[arg(long, value_name = "FILE")]
     pub(super) store: Option<PathBuf>,
     /// The configuration that says where the ledger lies
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
     pub(super) config: PathBuf,
 }
 

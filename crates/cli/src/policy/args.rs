@@ -120,7 +120,8 @@ impl Policy {
 #[derive(Debug, Args)]
 pub(crate) struct Documents {
     /// The configuration that names the documents
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml", conflicts_with = "policy")]
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named, conflicts_with = "policy")]
     pub(super) config: PathBuf,
     /// The policy, instead of a configuration
     #[arg(long, value_name = "FILE", requires = "contracts")]

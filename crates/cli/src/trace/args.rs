@@ -21,8 +21,9 @@ confidential restricted trusted untrusted. `weaver reasons` lists the reasons.";
 /// Which log.
 #[derive(Debug, Args)]
 pub(crate) struct Store {
-    /// The ledger
-    #[arg(long, value_name = "FILE")]
+    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
+    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+        value_parser = crate::config_path::store)]
     pub(super) store: PathBuf,
     /// Scan the log itself: neither use nor build the index beside it
     #[arg(long)]
@@ -30,7 +31,7 @@ pub(crate) struct Store {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{TERMS}\n\nExample:\n  weaver trace list --store .weaver/ledger.db verdict:deny since:1d"))]
+#[command(after_help = format!("{TERMS}\n\nExample:\n  weaver trace list verdict:deny since:1d"))]
 pub(crate) struct List {
     /// Which events; all without terms
     #[arg(value_name = "TERM")]
@@ -111,7 +112,7 @@ pub(crate) enum As {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{TERMS}\n\nExample:\n  weaver trace export --store .weaver/ledger.db \
+#[command(after_help = format!("{TERMS}\n\nExample:\n  weaver trace export \
     --as bundle run:run_2d6b05bb0fdf3915 --out run.json --key root.key"))]
 pub(crate) struct Export {
     /// Which events; all without terms
@@ -134,8 +135,9 @@ pub(crate) struct Export {
 
 #[derive(Debug, Args)]
 pub(crate) struct IndexOf {
-    /// The ledger
-    #[arg(long, value_name = "FILE")]
+    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
+    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+        value_parser = crate::config_path::store)]
     pub(super) store: PathBuf,
     /// Recompute the index from the log and compare
     #[arg(long, conflicts_with = "rebuild")]

@@ -27,8 +27,9 @@ pub(crate) struct TrustArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct HeadOf {
-    /// The ledger
-    #[arg(long, value_name = "FILE")]
+    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
+    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+        value_parser = crate::config_path::store)]
     pub(super) store: PathBuf,
     #[command(flatten)]
     pub(super) output: Json,
@@ -37,12 +38,13 @@ pub(crate) struct HeadOf {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Without --head or --checkpoint nothing comes from outside, and truncation \
-    cannot be ruled out.\n\nExample:\n  weaver trace verify --store .weaver/ledger.db --checkpoint log.checkpoint \
+    cannot be ruled out.\n\nExample:\n  weaver trace verify --checkpoint log.checkpoint \
     --key log_…+1f0c…+AZ…"
 )]
 pub(crate) struct Verify {
-    /// The ledger
-    #[arg(long, value_name = "FILE")]
+    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
+    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+        value_parser = crate::config_path::store)]
     pub(super) store: PathBuf,
     /// An earlier head, as `weaver trace head` printed it
     #[arg(long, value_name = "FILE", conflicts_with = "checkpoint")]
@@ -60,11 +62,12 @@ pub(crate) struct Verify {
 #[command(
     after_help = "It works beside a running gateway. Keep what is printed where whoever can \
     write the ledger cannot: with it and the public key, any later cut, change or rewriting is found.\
-    \n\nExample:\n  weaver trace checkpoint --store .weaver/ledger.db --key log.key > log.checkpoint"
+    \n\nExample:\n  weaver trace checkpoint --key log.key > log.checkpoint"
 )]
 pub(crate) struct Checkpoint {
-    /// The ledger
-    #[arg(long, value_name = "FILE")]
+    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
+    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+        value_parser = crate::config_path::store)]
     pub(super) store: PathBuf,
     /// The key file of the key that signs for the log
     #[arg(long, value_name = "FILE")]
@@ -83,8 +86,9 @@ pub(crate) struct Checkpoint {
 pub(crate) enum Key {
     /// Show the keys that the log names, and the one in force
     Show {
-        /// The ledger
-        #[arg(long, value_name = "FILE")]
+        /// The ledger; without the option, the one of the nearest weaver.toml, or your own
+        #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+            value_parser = crate::config_path::store)]
         store: PathBuf,
         #[command(flatten)]
         output: Json,
@@ -106,8 +110,9 @@ pub(crate) enum Key {
 /// A change of the key, which is an event of the log: nobody else may write it meanwhile.
 #[derive(Debug, Args)]
 pub(crate) struct Change {
-    /// The ledger
-    #[arg(long, value_name = "FILE")]
+    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
+    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+        value_parser = crate::config_path::store)]
     pub(super) store: PathBuf,
     /// The key file: of the key that is declared, or of the one in force
     #[arg(long, value_name = "FILE")]
@@ -120,7 +125,7 @@ pub(crate) struct Change {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  weaver trace prove call_… --store .weaver/ledger.db --key log.key --out receipt.json
+  weaver trace prove call_… --key log.key --out receipt.json
   weaver trace prove --check receipt.json --key log_…+1f0c…+AZ…
   weaver trace prove --conflict a.checkpoint b.checkpoint --key log_…+1f0c…+AZ… --out proof.json
 
@@ -140,7 +145,7 @@ pub(crate) struct Prove {
     /// Prove that one key signed two histories, from two checkpoints
     #[arg(long, num_args = 2, value_names = ["A", "B"], requires = "key")]
     pub(super) conflict: Option<Vec<PathBuf>>,
-    /// The ledger
+    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
     #[arg(long, value_name = "FILE")]
     pub(super) store: Option<PathBuf>,
     /// A checkpoint that covers the call; without it one is signed now, with the key file of --key
@@ -165,8 +170,8 @@ pub(crate) struct Prove {
     after_help = "All conditions must hold. What open calls and requests rest on stays, and so do \
     key changes, loaded policies and the notes of pruning. The headers stay too: the log verifies as \
     before, and shows what was pruned. Backups and exports are not reached. Pruning may be broken off \
-    at any time; the same command goes on where it was.\n\nExample:\n  weaver trace prune --store .weaver/ledger.db \
-    --older-than 90d --kind call.outcome --dry-run"
+    at any time; the same command goes on where it was.\n\nExample:\n  weaver trace prune \
+    --store .weaver/ledger.db --older-than 90d --kind call.outcome --dry-run"
 )]
 pub(crate) struct Prune {
     /// The ledger, which nobody else may write meanwhile

@@ -68,6 +68,9 @@ mod memory_tools;
 mod new_tools;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
+mod newcomer;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod operating;
 #[cfg(test)]
 mod own_tool_settings;

@@ -179,6 +179,7 @@ impl Config {
         let mut state =
             BTreeSet::from([self.file.clone(), self.inbox.clone(), self.folder.clone()]);
         state.extend(self.servers_file.clone());
+        state.extend(self.environment_file.clone());
         state.extend(
             [&self.store, &self.memory_file(), &self.inbox]
                 .map(|path| own_folder(path))

@@ -31,7 +31,8 @@ use super::{Config, MEMORY};
 /// Where the store lies when nothing is said.
 const STORE: &str = ".weaver/ledger.db";
 /// The tables of the file, and `servers`.
-const ROOT: [&str; 12] = [
+const ROOT: [&str; 13] = [
+    "environment",
     "gateway",
     "profiles",
     "http",
@@ -65,6 +66,9 @@ pub(super) struct Parsed {
     pub(super) json: Option<Node>,
     /// The file of `json`.
     pub(super) servers_file: Option<PathBuf>,
+    /// What the file of variables sets.
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) environment_file: Option<PathBuf>,
 }
 
 /// Resolves what was parsed.
@@ -153,6 +157,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 root,
                 folder,
                 servers_file: parsed.servers_file.clone(),
+                environment_file: parsed.environment_file.clone(),
                 upstreams,
                 tools,
             })

@@ -105,7 +105,7 @@ fn parse_name(name: &str, node: &Node, out: &mut Vec<Finding>) -> Option<Upstrea
             out.push(node.finding(
                 "config.server_name",
                 message,
-                format!("rename it to `{}`", fixed_name(name)),
+                format!("rename it to `{}`", legal_name(name)),
             ));
             None
         }
@@ -113,7 +113,7 @@ fn parse_name(name: &str, node: &Node, out: &mut Vec<Finding>) -> Option<Upstrea
 }
 
 /// A legal name near the given one.
-fn fixed_name(name: &str) -> String {
+pub(crate) fn legal_name(name: &str) -> String {
     let legal = |c: char| match c.to_ascii_lowercase() {
         c @ ('a'..='z' | '0'..='9' | '_' | '-') => c,
         _ => '-',

@@ -1,0 +1,73 @@
+//! Which configuration a command means when none is named.
+
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+
+use weaver_gateway::clients::Folders;
+use weaver_gateway::config::{self, ConfigErrors};
+
+use super::{Exit, Failure};
+
+const NAME: &str = "weaver.toml";
+
+/// Reads `--config`: without the option, and where no weaver.toml is here, the one that is meant.
+#[expect(clippy::unnecessary_wraps, reason = "the form of clap's value parsers")]
+pub(crate) fn named(text: &str) -> Result<PathBuf, Infallible> {
+    let path = PathBuf::from(text);
+    if text == NAME && !path.is_file() {
+        return Ok(look().unwrap_or(path));
+    }
+    Ok(path)
+}
+
+/// Reads `--store`: without the option, the ledger of the configuration that is meant.
+pub(crate) fn store(text: &str) -> Result<PathBuf, NoStore> {
+    if !text.is_empty() {
+        return Ok(PathBuf::from(text));
+    }
+    let file = look().ok_or(NoStore)?;
+    configured_store(&file).map_err(|_| NoStore)
+}
+
+/// The ledger that a configuration names. Variables are for its servers, which are not started.
+pub(crate) fn configured_store(file: &Path) -> Result<PathBuf, ConfigErrors> {
+    let lookup = |name: &str| Some(std::env::var(name).unwrap_or_else(|_| "unset".to_owned()));
+    Ok(config::load_with(file, &lookup)?.store)
+}
+
+/// No ledger is named, and no configuration says where it is.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error(
+    "no ledger is named and no weaver.toml that can be read is near; name it: `--store .weaver/ledger.db`"
+)]
+pub(crate) struct NoStore;
+
+/// The named one; or else the nearest one from this folder upwards; or else the user's own.
+pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let found = match named {
+        Some(path) => Some(path.to_owned()),
+        None => look(),
+    };
+    found.ok_or_else(|| {
+        let message = "there is no weaver.toml here, in a folder above, or in your own folder";
+        Failure::new(Exit::Invalid, "cli.no_config", message)
+            .next("`weaver init` makes one; or name it with `--config FILE`")
+    })
+}
+
+/// The same, as an absolute path: clients start the gateway from anywhere.
+pub(crate) fn absolute(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let path = find(named)?;
+    std::path::absolute(&path).map_err(|error| {
+        let message = format!("{}: {error}", path.display());
+        Failure::new(Exit::Invalid, "cli.no_config", message)
+    })
+}
+
+/// The configuration that is meant, if there is one.
+pub(crate) fn look() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok();
+    let upwards = here.iter().flat_map(|here| here.ancestors()).map(|folder| folder.join(NAME));
+    let own = Folders::of_this_user().map(|folders| folders.gateway().join(NAME));
+    upwards.chain(own).find(|path| path.is_file())
+}

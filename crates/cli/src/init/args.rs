@@ -1,0 +1,95 @@
+//! What can be typed after `weaver init` and `weaver update`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::shared_args::{Json, PassphraseFrom};
+
+const EXAMPLES: &str = "\
+Examples:
+  weaver init                          look for MCP clients, review, sign
+  weaver init --yes                    the same with safe answers and no questions
+  weaver init --from mcp.json --dir guarded --yes --passphrase-fd 3 3< <(pass show weaver)
+  weaver init --json > review.json     what it would do, and nothing written
+
+Postures: `observe` lets through what can be undone, `careful` reads and local writes, `locked`
+nothing; what leaves the machine or destroys waits for a person in all of them. Run it again to take
+in new servers and tools: what is there stays as it is. Next comes `weaver connect`.
+
+An answers file: {\"posture\": \"careful\", \"tools\": {\"files.move_file\": \"deny\"}, \"leave\": [\"old\"]}";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Init {
+    /// Take the servers of this file instead of looking for clients; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(super) from: Vec<PathBuf>,
+    /// The folder of the new gateway; the default is `weaver` in your configuration folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) dir: Option<PathBuf>,
+    /// How strict the first policy is: observe, careful or locked
+    #[arg(long, value_name = "POSTURE")]
+    pub(super) posture: Option<String>,
+    /// Ask nothing: careful, unless --posture says otherwise
+    #[arg(long)]
+    pub(super) yes: bool,
+    /// Take the answers from this JSON file, and ask nothing
+    #[arg(long, value_name = "FILE", conflicts_with = "yes")]
+    pub(super) answers: Option<PathBuf>,
+    /// Leave servers with secrets in their settings where they are
+    #[arg(long)]
+    pub(super) leave_secrets: bool,
+    /// How long one server may take to start and list its tools
+    #[arg(long, value_name = "SECONDS", default_value_t = 60,
+        value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub(super) timeout: u64,
+    #[command(flatten)]
+    pub(super) passphrase: PassphraseFrom,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  weaver update --yes\n\nNew servers of your MCP clients and new tools of known servers get contracts; what is there stays\nas it is. A tool that changed is named and waits for `weaver contracts approve`."
+)]
+pub(crate) struct Update {
+    /// The configuration; the default is the nearest weaver.toml, or your own
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Take new servers from this file instead of looking for clients; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(super) from: Vec<PathBuf>,
+    /// Ask nothing
+    #[arg(long)]
+    pub(super) yes: bool,
+    /// The root key; the default is the one that `weaver init` made
+    #[arg(long, value_name = "FILE")]
+    pub(super) key: Option<PathBuf>,
+    /// How long one server may take to start and list its tools
+    #[arg(long, value_name = "SECONDS", default_value_t = 60,
+        value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub(super) timeout: u64,
+    #[command(flatten)]
+    pub(super) passphrase: PassphraseFrom,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+impl Init {
+    /// Whether somebody is asked.
+    pub(super) fn asks(&self) -> bool {
+        !self.yes && self.answers.is_none() && !self.output.json
+    }
+
+    pub(crate) fn wants_json(&self) -> bool {
+        self.output.json
+    }
+}
+
+impl Update {
+    pub(crate) fn wants_json(&self) -> bool {
+        self.output.json
+    }
+}

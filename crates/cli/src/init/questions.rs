@@ -1,0 +1,127 @@
+//! The questions of a setup, on the terminal.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+
+use weaver_gateway::setup::{Permission, Posture, Review, Selection};
+
+use super::table;
+use crate::{Exit, Failure, output};
+
+const REVIEW_HELP: &str = "\
+Type the number of a tool and a letter: 3a allows it, 3h holds it for a person, 3d refuses it;
+several at once: 3a 7d 9-12h. Enter accepts the table, `t` shows it again, `q` leaves without
+writing anything. A `?` marks what the words of the tool leave open.
+";
+
+/// Whether somebody can be asked.
+pub(super) fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks, and gives what was typed. The end of the input is a no.
+fn ask(question: &str) -> Result<String, Failure> {
+    output::aside(question);
+    // There is nowhere left to say that this failed.
+    let _ = std::io::stderr().flush();
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line)?;
+    if read == 0 {
+        return Err(declined());
+    }
+    Ok(line.trim().to_owned())
+}
+
+fn declined() -> Failure {
+    Failure::new(Exit::Declined, "init.declined", "nothing was written")
+        .next("run `weaver init` again when you like; `weaver init --yes` asks nothing")
+}
+
+/// Which posture.
+pub(super) fn posture() -> Result<Posture, Failure> {
+    let question = "\nHow strict should it be?\n  \
+        1  careful  reads and local writes go through; what leaves the machine or destroys waits for you\n  \
+        2  observe  everything that can be undone goes through\n  \
+        3  locked   every call waits for you\n[1] ";
+    loop {
+        match ask(question)?.as_str() {
+            "" | "1" | "careful" => return Ok(Posture::Careful),
+            "2" | "observe" => return Ok(Posture::Observe),
+            "3" | "locked" => return Ok(Posture::Locked),
+            _ => output::aside("Type 1, 2 or 3.\n"),
+        }
+    }
+}
+
+/// Whether secrets may go into a file of ours.
+pub(super) fn may_keep_secrets(selection: &Selection) -> Result<bool, Failure> {
+    let names: Vec<&str> = selection.secrets.iter().map(|one| one.variable.as_str()).collect();
+    let question = format!(
+        "\nThere are secrets in the settings of your clients: {}.\nWeaver keeps them in a file for you \
+         alone, which servers cannot read. Without that, the\nservers that need them stay where they \
+         are, without Weaver. Go on? [Y/n] ",
+        names.join(", ")
+    );
+    Ok(!matches!(ask(&question)?.to_ascii_lowercase().as_str(), "n" | "no"))
+}
+
+/// The review: what is typed changes the table until it is accepted.
+pub(super) fn review(review: &mut Review, selection: &Selection) -> Result<(), Failure> {
+    output::aside(&format!("{}\n{}\n", table::of(review, selection), table::summary(review)));
+    loop {
+        let typed = ask("Enter accepts; a number with a, h or d changes a tool; ? for help: ")?;
+        match typed.as_str() {
+            "" => return Ok(()),
+            "q" => return Err(declined()),
+            "?" => output::aside(REVIEW_HELP),
+            "t" => output::aside(&table::of(review, selection)),
+            words => {
+                for word in words.split([' ', ',']).filter(|word| !word.is_empty()) {
+                    if let Err(problem) = change(review, word) {
+                        output::aside(&format!("{problem}\n"));
+                    }
+                }
+                output::aside(&format!("{}\n", table::summary(review)));
+            }
+        }
+    }
+}
+
+/// Applies `3a` or `3-5h`.
+fn change(review: &mut Review, word: &str) -> Result<(), Unclear> {
+    let unclear = || Unclear(format!("`{word}` is not a number with a, h or d"));
+    let letter = word.chars().last().ok_or_else(unclear)?;
+    let permission = match letter {
+        'a' => Permission::Allow,
+        'h' => Permission::Ask,
+        'd' => Permission::Deny,
+        _ => return Err(unclear()),
+    };
+    let numbers = word.trim_end_matches(letter);
+    let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
+    let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
+    let (first, last) = (number(first).ok_or_else(unclear)?, number(last).ok_or_else(unclear)?);
+    let rows = review.rows().get(first - 1..last);
+    let rows = rows.ok_or_else(|| Unclear(format!("there is no tool {last}")))?;
+    let ids: Vec<String> = rows.iter().map(|row| row.id.to_string()).collect();
+    for id in ids {
+        review.set(&id, permission).map_err(|error| Unclear(error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// What was typed and means nothing.
+struct Unclear(String);
+
+impl std::fmt::Display for Unclear {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether to go on.
+pub(super) fn yes(question: &str) -> Result<(), Failure> {
+    match ask(&format!("{question} [Y/n] "))?.to_ascii_lowercase().as_str() {
+        "" | "y" | "yes" => Ok(()),
+        _ => Err(declined()),
+    }
+}

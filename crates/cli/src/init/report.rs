@@ -1,0 +1,128 @@
+//! What was set up, and what comes next.
+
+use serde_json::{Value, json};
+use weaver_gateway::config::Config;
+use weaver_gateway::setup::{Review, Selection};
+use zeroize::Zeroizing;
+
+use super::{shown, table};
+use crate::{Failure, output};
+
+/// A passphrase that was made up: it is shown once and kept nowhere.
+pub(super) struct GeneratedPassphrase(pub(super) Zeroizing<String>);
+
+/// A finished setup.
+pub(super) struct Report<'a> {
+    pub(super) config: &'a Config,
+    pub(super) selection: &'a Selection,
+    pub(super) review: &'a Review,
+    pub(super) generated: Option<GeneratedPassphrase>,
+    /// Whether the table of tools was looked through just before.
+    pub(super) reviewed: bool,
+}
+
+impl Report<'_> {
+    pub(super) fn print(&self, as_json: bool) -> Result<(), Failure> {
+        if as_json {
+            let mut value = review_value(self.review, self.selection);
+            let base = self.config.base();
+            let more = json!({
+                "config": self.config.file.display().to_string(),
+                "keys": {
+                    "root": base.join(".weaver/keys/root.key").display().to_string(),
+                    "owner": base.join(".weaver/keys/owner.key").display().to_string(),
+                },
+                "passphrase": self.generated.as_ref().map(|one| one.0.as_str()),
+                "next": "weaver connect",
+            });
+            if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
+                value.extend(more);
+            }
+            output::json(&value)?;
+            return Ok(());
+        }
+        output::text(&self.text())?;
+        Ok(())
+    }
+
+    fn text(&self) -> String {
+        let Self { config, selection, review, generated, reviewed } = self;
+        let mut out = String::from("\n");
+        if !reviewed {
+            out = format!("{}\n{}\n\n", table::of(review, selection), table::summary(review));
+        }
+        let good = output::verdict(true, "ready");
+        out.push_str(&format!("{good}: {}, signed and checked\n", config.file.display()));
+        let lines = [
+            ("policy", "policy/policy.toml", "what is allowed, held and refused"),
+            ("contracts", "policy/contracts.toml", "what each tool does, with the reason"),
+            ("keys", ".weaver/keys/", "root.key signs documents, owner.key releases held calls"),
+        ];
+        for (what, path, why) in lines {
+            out.push_str(&format!("  {what:<10} {path:<24} {}\n", output::dim(why)));
+        }
+        if !selection.secrets.is_empty() {
+            let many = selection.secrets.len();
+            let many = format!("{many} secret{}, for you alone", if many == 1 { "" } else { "s" });
+            out.push_str(&format!(
+                "  {:<10} {:<24} {}\n",
+                "secrets",
+                ".weaver/secrets.env",
+                output::dim(&many)
+            ));
+        }
+        if let Some(passphrase) = generated {
+            out.push_str(&format!(
+                "\nThe passphrase of both keys, shown once and kept nowhere. Write it down now:\n\n    {}\n",
+                output::bold(&passphrase.0)
+            ));
+        }
+        let own = crate::config_path::look().is_some_and(|found| found == config.file);
+        let option = if own { String::new() } else { format!(" --config {}", shown(&config.file)) };
+        out.push_str(&format!(
+            "\nnext: {}   puts your clients behind it; `weaver disconnect` takes that back\n",
+            output::bold(&format!("weaver connect{option}"))
+        ));
+        out
+    }
+}
+
+/// What would be done, for a script.
+pub(super) fn review_json(review: &Review, selection: &Selection) -> Result<(), Failure> {
+    output::json(&review_value(review, selection))?;
+    Ok(())
+}
+
+fn review_value(review: &Review, selection: &Selection) -> Value {
+    let servers: Vec<Value> = selection
+        .servers
+        .iter()
+        .map(|server| {
+            let origins: Vec<Value> = server
+                .origins
+                .iter()
+                .map(|one| json!({ "client": one.client, "file": one.file.display().to_string(), "name": one.name }))
+                .collect();
+            json!({ "name": server.name, "origins": origins })
+        })
+        .collect();
+    let left: Vec<Value> = selection
+        .left_out
+        .iter()
+        .map(|one| {
+            json!({ "client": one.origin.client, "file": one.origin.file.display().to_string(),
+                "name": one.origin.name, "reason": one.reason })
+        })
+        .collect();
+    let tools: Vec<Value> = review
+        .rows()
+        .iter()
+        .map(|row| {
+            json!({ "id": row.id, "permission": row.permission.as_str(), "effect": table::effect(row),
+                "doubt": row.doubt, "reason": row.proposal.reasons.get("effects") })
+        })
+        .collect();
+    let secrets: Vec<&str> = selection.secrets.iter().map(|one| one.variable.as_str()).collect();
+    json!({ "posture": review.posture().as_str(), "servers": servers, "left_out": left,
+        "tools": tools, "secrets": secrets })
+}

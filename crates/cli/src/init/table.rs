@@ -1,0 +1,83 @@
+//! The review as a table, by server.
+
+use std::fmt::Write as _;
+
+use weaver_gateway::setup::{Permission, Review, ReviewRow, Selection};
+use weaver_text::escape;
+use weaver_types::{Impact, SinkKind, World};
+
+use crate::output;
+
+/// How much of a reason a row shows, in characters.
+const MAX_SHOWN: usize = 90;
+
+/// Every tool with its number, what it will be allowed, and why.
+pub(super) fn of(review: &Review, selection: &Selection) -> String {
+    let mut out = String::new();
+    let width =
+        review.rows().iter().map(|row| name(row).chars().count()).max().unwrap_or(0).min(40);
+    let mut server = "";
+    for (index, row) in review.rows().iter().enumerate() {
+        if row.server != server {
+            server = &row.server;
+            let known = selection.servers.iter().find(|one| one.name == row.server);
+            let from: Vec<&str> =
+                known.iter().flat_map(|one| &one.origins).map(|one| one.client.as_str()).collect();
+            let from =
+                if from.is_empty() { String::new() } else { format!("  from {}", from.join(", ")) };
+            // Writing to a string cannot fail, here and below.
+            let _ = writeln!(out, "\n{}{}", output::bold(server), output::dim(&from));
+        }
+        let mark = if row.doubt.is_some() { "?" } else { " " };
+        let why = row.doubt.clone().unwrap_or_else(|| effect(row).to_owned());
+        let why = escape::shorten(&why, MAX_SHOWN);
+        let permission = coloured(row.permission);
+        let _ = writeln!(
+            out,
+            "{:>4} {mark} {:<width$}  {permission}  {}",
+            index + 1,
+            escape::line(name(row)),
+            output::dim(&why),
+        );
+    }
+    out
+}
+
+fn name(row: &ReviewRow) -> &str {
+    row.id.as_str().split_once('.').map_or(row.id.as_str(), |(_, name)| name)
+}
+
+fn coloured(permission: Permission) -> String {
+    let word = format!("{:<5}", permission.as_str());
+    match permission {
+        Permission::Allow => output::verdict(true, &word),
+        Permission::Ask => output::bold(&word),
+        Permission::Deny => output::verdict(false, &word),
+    }
+}
+
+/// What the tool does, in a few words.
+pub(super) fn effect(row: &ReviewRow) -> &'static str {
+    let proposal = &row.proposal;
+    match proposal.counted_sink() {
+        SinkKind::Payment => return "moves or commits money",
+        SinkKind::Credential if proposal.sink.is_some() => return "gives or changes access",
+        SinkKind::ExternalSend if proposal.effects.writes() => return "sends something out",
+        _ => {}
+    }
+    match (proposal.effects.impact, proposal.effects.world) {
+        (Impact::Read, World::Closed) => "reads on this machine",
+        (Impact::Read, World::Open) => "reads from outside",
+        (Impact::Write, World::Closed) => "writes on this machine",
+        (Impact::Write, World::Open) => "writes outside",
+        (Impact::Destroy, _) => "may destroy",
+    }
+}
+
+/// How many tools are allowed, held and refused.
+pub(super) fn summary(review: &Review) -> String {
+    let counts = review.counts();
+    let words = [("allow", "allowed"), ("ask", "held for a person"), ("deny", "refused")];
+    let parts = words.iter().filter_map(|(key, word)| Some(format!("{} {word}", counts.get(key)?)));
+    format!("{} tools: {}", review.rows().len(), parts.collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,138 @@
+//! `weaver update`, and `weaver init` where a gateway is there: takes in what is new.
+
+use std::path::Path;
+
+use serde_json::json;
+use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_gateway::setup::{Changes, Selection, TakenNames, Update};
+use weaver_text::escape;
+use weaver_types::{Clock as _, SystemClock};
+
+use super::args::{Init, Update as Args};
+use super::{ask, found, questions, shown};
+use crate::shared_args::{Json, PassphraseFrom};
+use crate::{Exit, Failure, config_path, output};
+
+/// `weaver init` on a gateway that is there.
+pub(super) fn again(args: &Init, dir: &Path) -> Result<Exit, Failure> {
+    let update = Args {
+        config: Some(dir.join("weaver.toml")),
+        from: args.from.clone(),
+        yes: args.yes || args.answers.is_some(),
+        key: None,
+        timeout: args.timeout,
+        passphrase: PassphraseFrom { passphrase_fd: args.passphrase.passphrase_fd },
+        output: Json { json: args.output.json },
+    };
+    output::aside(&format!("{} is there already: taking in what is new\n", dir.display()));
+    run(&update)
+}
+
+pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    let file = config_path::absolute(args.config.as_deref())?;
+    let now = SystemClock::default().now();
+    let update = Update::open(&file, now)?;
+    let files = update.unknown_servers(found::files(&args.from)?);
+    let taken = TakenNames { servers: update.names(), variables: update.variables() };
+    let mut selection = found::selection(&files, &taken);
+    output::aside(&found::told(&files, &selection));
+    let servers = update.listing_servers(&selection)?;
+    output::aside(&format!("starting {} servers …\n", servers.len()));
+    let changes = update.changes(ask(update.config(), &servers, args.timeout)?);
+    for (name, problem) in &changes.away {
+        selection.leave_out(name.as_str(), &format!("it did not start: {problem}"));
+    }
+    let found = Found { config: &file, selection: &selection, changes: &changes };
+    output::aside(&found.text());
+    if selection.servers.is_empty() && changes.new.is_empty() {
+        return found.print(args.output.json);
+    }
+    if !args.yes {
+        if !questions::has_terminal() {
+            let message = "there is no terminal to ask on";
+            return Err(Failure::new(Exit::Usage, "init.no_terminal", message)
+                .next("take in what is new with `--yes`"));
+        }
+        questions::yes("Take this in?")?;
+    }
+    let key = args.key.clone().unwrap_or_else(|| update.root_key());
+    let key_file = KeyFile::read(&key).map_err(|error| moved(&key, error.into()))?;
+    let passphrase = match args.passphrase.passphrase_fd {
+        Some(fd) => Passphrase::from_descriptor(fd)?,
+        None => Passphrase::ask(&format!("Passphrase of {}: ", key.display()))?,
+    };
+    update.apply(&selection, &changes, &key_file.open(&passphrase)?, now)?;
+    found.print(args.output.json)
+}
+
+fn moved(key: &Path, failure: Failure) -> Failure {
+    failure.next(format!("name the root key with `--key FILE`; it is not at {}", shown(key)))
+}
+
+/// What an update found.
+struct Found<'a> {
+    config: &'a Path,
+    selection: &'a Selection,
+    changes: &'a Changes,
+}
+
+impl Found<'_> {
+    fn text(&self) -> String {
+        let mut out = String::new();
+        for server in &self.selection.servers {
+            out.push_str(&format!("{} server {}\n", output::verdict(true, "new"), server.name));
+        }
+        for (id, proposal) in &self.changes.new {
+            let why = proposal.reasons.get("effects").map_or("", String::as_str);
+            let why = output::dim(&escape::shorten(why, 90));
+            out.push_str(&format!("{} tool {id}  {why}\n", output::verdict(true, "new")));
+        }
+        for id in &self.changes.changed {
+            out.push_str(&format!(
+                "{} tool {id}: it is not what was signed, and is refused; `weaver contracts diff` shows more\n",
+                output::verdict(false, "changed")
+            ));
+        }
+        for id in &self.changes.missing {
+            out.push_str(&format!(
+                "{} tool {id}: its server does not list it any more\n",
+                output::bold("gone")
+            ));
+        }
+        for (name, problem) in &self.changes.away {
+            out.push_str(&format!("{}: {name}: {}\n", output::bold("away"), escape::line(problem)));
+        }
+        for problem in &self.changes.problems {
+            out.push_str(&format!("{}: {}\n", output::bold("left out"), escape::line(problem)));
+        }
+        out
+    }
+
+    fn print(&self, as_json: bool) -> Result<Exit, Failure> {
+        let Self { config, selection, changes } = self;
+        let exit = if changes.changed.is_empty() { Exit::Ok } else { Exit::Failed };
+        let servers: Vec<&str> = selection.servers.iter().map(|one| one.name.as_str()).collect();
+        if as_json {
+            output::json(&json!({
+                "config": config.display().to_string(),
+                "servers": servers,
+                "tools": changes.new.keys().collect::<Vec<_>>(),
+                "changed": changes.changed,
+                "missing": changes.missing,
+                "away": changes.away.iter().map(|(name, why)| (name.as_str(), why)).collect::<std::collections::BTreeMap<_, _>>(),
+            }))?;
+            return Ok(exit);
+        }
+        let (servers, tools) = (servers.len(), changes.new.len());
+        let good = output::verdict(true, "ok");
+        let text = match (servers, tools) {
+            (0, 0) => format!("{good}: nothing new\n"),
+            (servers, tools) => format!(
+                "{good}: {servers} new servers and {tools} new tools, signed; a running gateway takes new \
+                 tools in by itself, new servers when its client starts it again\n"
+            ),
+        };
+        output::text(&text)?;
+        Ok(exit)
+    }
+}

@@ -1,0 +1,146 @@
+//! `weaver` alone: how things stand, and the three most useful next commands.
+
+use weaver_gateway::clients::ConnectionState;
+use weaver_gateway::config::{self, Config};
+use weaver_text::escape;
+use weaver_trace_store::Reader;
+use weaver_trace_store::verify::verify;
+use weaver_types::{Clock as _, SystemClock};
+
+use super::connect::{self, Place};
+use super::trace::today::Today;
+use super::{Exit, Failure, approve, config_path, output};
+
+/// Up to how many events the log is verified while one waits.
+const VERIFIED: u64 = 20_000;
+
+pub(super) fn run() -> Result<Exit, Failure> {
+    let Some(file) = config_path::look() else {
+        output::text(&format!(
+            "{}: no weaver.toml here, in a folder above, or in your own folder\n\n{}",
+            output::bold("Weaver is not set up"),
+            commands(&[
+                ("weaver init", "sets it up from the MCP clients on this machine"),
+                ("weaver demo", "shows the whole path in a minute, offline"),
+                ("weaver --help", "lists every command"),
+            ])
+        ))?;
+        return Ok(Exit::Ok);
+    };
+    let place = Place::open(Some(&file))?;
+    let mut steps: Vec<(String, &str)> = Vec::new();
+    let mut out = String::new();
+    out.push_str(&servers(&place.config, &mut steps));
+    out.push_str(&clients(&place, &mut steps)?);
+    out.push_str(&waiting(&file, &place.config, &mut steps));
+    out.push_str(&log(&place.config, &mut steps)?);
+    for step in [
+        ("weaver trace", "tells what happened today"),
+        ("weaver update", "takes in new servers and tools"),
+        ("weaver check", "says what is wrong in the configuration"),
+        ("weaver --help", "lists every command"),
+    ] {
+        steps.push((step.0.to_owned(), step.1));
+    }
+    let steps: Vec<(&str, &str)> = steps.iter().take(3).map(|(a, b)| (a.as_str(), *b)).collect();
+    output::text(&format!("{out}\n{}", commands(&steps)))?;
+    Ok(Exit::Ok)
+}
+
+fn commands(list: &[(&str, &str)]) -> String {
+    let width = list.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    list.iter()
+        .map(|(command, what)| {
+            let pad = " ".repeat(width - command.len());
+            format!("  {}{pad}  {what}\n", output::bold(command))
+        })
+        .collect()
+}
+
+fn row(name: &str, text: &str) -> String {
+    format!("{name:<10} {text}\n")
+}
+
+fn servers(config: &Config, steps: &mut Vec<(String, &str)>) -> String {
+    let names: Vec<&str> = config.upstreams.iter().map(|one| one.name.as_str()).collect();
+    let file = config.file.display().to_string();
+    let now = SystemClock::default().now();
+    let mut out = row("config", &escape::line(&file));
+    out.push_str(&row("servers", &names.join(", ")));
+    if let Err(errors) = config::load_policy(config, false, now) {
+        let many = errors.findings().len();
+        let bad = output::verdict(false, &format!("refused, {many} findings"));
+        out.push_str(&row("documents", &bad));
+        steps.push(("weaver check".to_owned(), "says what is wrong in the documents"));
+    }
+    out
+}
+
+fn clients(place: &Place, steps: &mut Vec<(String, &str)>) -> Result<String, Failure> {
+    let states = connect::client_states(place)?;
+    let live = |state| matches!(state, ConnectionState::Connected | ConnectionState::Edited);
+    let names: Vec<&str> =
+        states.iter().filter(|one| live(one.state)).map(|one| one.name.as_str()).collect();
+    let lost: Vec<&str> =
+        states.iter().filter(|one| !live(one.state)).map(|one| one.name.as_str()).collect();
+    let text = if names.is_empty() { "none is connected".to_owned() } else { names.join(", ") };
+    let mut out = row("clients", &text);
+    if !lost.is_empty() {
+        out.push_str(&row("", &format!("not any more: {}", lost.join(", "))));
+    }
+    if names.is_empty() || !lost.is_empty() {
+        steps.push(("weaver connect".to_owned(), "puts your MCP clients behind Weaver"));
+    }
+    Ok(out)
+}
+
+fn waiting(file: &std::path::Path, config: &Config, steps: &mut Vec<(String, &str)>) -> String {
+    // Without a ledger nothing waits.
+    if !config.store.is_file() {
+        return row("waiting", "nothing");
+    }
+    match approve::waiting(file) {
+        Ok(0) => row("waiting", "nothing"),
+        Ok(many) => {
+            steps.push(("weaver approve list".to_owned(), "shows the calls that wait for you"));
+            row("waiting", &output::bold(&format!("{many} for a person")))
+        }
+        Err(failure) => row("waiting", &format!("unknown: {}", escape::line(&failure.message))),
+    }
+}
+
+fn log(config: &Config, steps: &mut Vec<(String, &str)>) -> Result<String, Failure> {
+    let store = &config.store;
+    if !store.is_file() {
+        return Ok(row("today", "nothing was called yet"));
+    }
+    let reader = Reader::open(store).map_err(|error| Failure::store(store, &error))?;
+    let today =
+        Today::of(&reader).map_err(|error| Failure::new(Exit::Store, error.code(), error))?;
+    let mut out = row("today", &today.summary());
+    let size = reader.head().map_err(|error| Failure::store(store, &error))?.size;
+    if size > VERIFIED {
+        out.push_str(&row("log", &format!("{size} events; `weaver trace verify` verifies them")));
+        return Ok(out);
+    }
+    match verify(&reader, None) {
+        Ok(report) => {
+            let until = report.last_at.map(|at| format!(", until {}", at.rfc3339()));
+            let good = output::verdict(true, "verified");
+            out.push_str(&row(
+                "log",
+                &format!("{size} events, {good}{}", until.unwrap_or_default()),
+            ));
+        }
+        Err(error) => {
+            let bad = output::verdict(false, "does not verify");
+            out.push_str(&row("log", &format!("{bad}: {}", escape::line(&error.to_string()))));
+            let store = config.store.display();
+            steps.insert(
+                0,
+                (format!("weaver trace verify --store {store}"), "says where the log was changed"),
+            );
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,57 @@
+//! What a change does to a text, for people: the lines that go and the lines that come.
+
+/// Unchanged lines that are shown around a change.
+const CONTEXT: usize = 3;
+
+/// The change in the form of `diff -u`, as one hunk from the first line that differs to the last.
+/// A value of `secrets` is not shown.
+#[must_use]
+pub fn unified(name: &str, old: &str, new: &str, secrets: &[String]) -> String {
+    let (old_lines, new_lines): (Vec<&str>, Vec<&str>) =
+        (old.lines().collect(), new.lines().collect());
+    let same = |pair: &(&&str, &&str)| pair.0 == pair.1;
+    let head = old_lines.iter().zip(&new_lines).take_while(same).count();
+    let shorter = old_lines.len().min(new_lines.len()) - head;
+    let tail =
+        old_lines.iter().rev().zip(new_lines.iter().rev()).take(shorter).take_while(same).count();
+    let (old_end, new_end) = (old_lines.len() - tail, new_lines.len() - tail);
+    if head == old_end && head == new_end {
+        return String::new();
+    }
+    let start = head.saturating_sub(CONTEXT);
+    let after = tail.min(CONTEXT);
+    let mut out = format!(
+        "--- {name}\n+++ {name}\n@@ -{},{} +{},{} @@\n",
+        start + 1,
+        old_end + after - start,
+        start + 1,
+        new_end + after - start
+    );
+    let mut put = |sign: char, lines: &[&str]| {
+        for line in lines {
+            let shown = secrets
+                .iter()
+                .fold((*line).to_owned(), |line, secret| line.replace(secret.as_str(), "•••"));
+            out.push_str(&format!("{sign}{shown}\n"));
+        }
+    };
+    put(' ', old_lines.get(start..head).unwrap_or_default());
+    put('-', old_lines.get(head..old_end).unwrap_or_default());
+    put('+', new_lines.get(head..new_end).unwrap_or_default());
+    put(' ', old_lines.get(old_end..old_end + after).unwrap_or_default());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_hunk_with_its_surroundings_and_no_secret() {
+        let old = "a\nb\nc\nd\ntoken-123\nf\ng\n";
+        let new = "a\nb\nc\nd\nweaver\nf\ng\n";
+        let wanted = "--- x\n+++ x\n@@ -2,6 +2,6 @@\n b\n c\n d\n-•••\n+weaver\n f\n g\n";
+        assert_eq!(unified("x", old, new, &["token-123".to_owned()]), wanted);
+        assert_eq!(unified("x", old, old, &[]), "");
+    }
+}

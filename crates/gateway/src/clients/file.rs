@@ -1,0 +1,244 @@
+//! One file of a client, read.
+
+use std::path::{Path, PathBuf};
+
+use weaver_text::escape;
+
+use super::catalogue::{Client, ConfigPlace, Scope};
+use super::error::{ClientFileError, SyntaxFault};
+use super::server_entry::{self, EntryReading, ServerEntry, UnusableEntry};
+use super::server_table::{self, Change, LocatedEntry, NewEntry, Syntax};
+use super::{Folders, GATEWAY_ENTRY};
+use crate::bounded_file::{self, ReadError};
+
+/// The largest file of a client that is read. Claude Code keeps much beside its servers in one file.
+const MAX_FILE: usize = 32 * 1024 * 1024;
+
+/// A client's configuration file and the servers in it.
+#[derive(Debug, Clone)]
+pub struct ClientFile {
+    /// The id of the client; a word for files that belong to none.
+    pub client: String,
+    /// What people call it.
+    pub client_name: String,
+    /// For whom it counts.
+    pub scope: Scope,
+    /// The file itself; a link is followed when it is written.
+    pub path: PathBuf,
+    /// The servers, in their order.
+    pub servers: Vec<ListedServer>,
+    pub(super) text: String,
+    pub(super) syntax: Syntax,
+    pub(super) keys: Vec<String>,
+    pub(super) exists: bool,
+}
+
+/// A server in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedServer {
+    /// What the client calls it.
+    pub name: String,
+    /// The line of the file.
+    pub line: usize,
+    /// What it is, or why it cannot be taken over.
+    pub entry: Result<ServerEntry, UnusableEntry>,
+    pub(super) located: LocatedEntry,
+}
+
+impl ListedServer {
+    /// Whether this is the gateway's own entry.
+    #[must_use]
+    pub fn is_gateway(&self) -> bool {
+        self.name == GATEWAY_ENTRY
+    }
+}
+
+impl ClientFile {
+    /// Reads the files of all clients that are there. A broken one is told, and the others are read.
+    #[must_use]
+    pub fn find_all(folders: &Folders) -> Vec<Result<Self, ClientFileError>> {
+        let clients = Client::all().iter();
+        let places =
+            clients.flat_map(|client| client.places.iter().map(move |place| (client, place)));
+        places
+            .filter(|(_, place)| place.file(folders).exists())
+            .map(|(client, place)| Self::read(client, place, folders))
+            .collect()
+    }
+
+    /// Reads one file of a client; one that is not there has no servers.
+    ///
+    /// # Errors
+    /// [`ClientFileError`], with the place of what is wrong.
+    pub fn read(
+        client: &Client,
+        place: &ConfigPlace,
+        folders: &Folders,
+    ) -> Result<Self, ClientFileError> {
+        let project = (place.scope == Scope::Project).then(|| folders.project.clone());
+        let mut file = Self {
+            client: client.id.to_owned(),
+            client_name: client.name.to_owned(),
+            scope: place.scope,
+            path: place.file(folders),
+            servers: Vec::new(),
+            text: String::new(),
+            syntax: place.syntax,
+            keys: place.keys(folders),
+            exists: true,
+        };
+        file.load(project.as_deref(), Absence::IsEmpty)?;
+        Ok(file)
+    }
+
+    /// Reads any file with servers: of a known client, or with `mcpServers` or the like in it.
+    ///
+    /// # Errors
+    /// As [`Self::read`], and for a file that is not there or holds no servers.
+    pub fn read_from(path: &Path) -> Result<Self, ClientFileError> {
+        let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+        let syntax = match end {
+            "toml" => Syntax::Toml,
+            "yaml" | "yml" => Syntax::Yaml,
+            _ => Syntax::Json,
+        };
+        let tables: [&[&str]; 6] = [
+            &["mcpServers"],
+            &["mcp_servers"],
+            &["servers"],
+            &["context_servers"],
+            &["extensions"],
+            &["mcp"],
+        ];
+        let mut file = Self {
+            client: "file".to_owned(),
+            client_name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            scope: Scope::User,
+            path: path.to_owned(),
+            servers: Vec::new(),
+            text: String::new(),
+            syntax,
+            keys: Vec::new(),
+            exists: true,
+        };
+        file.text = file.read_text(Absence::IsError)?;
+        let tree = server_table::parse(syntax, &file.text).map_err(|fault| file.broken(&fault))?;
+        let found = tables.iter().find(|keys| {
+            keys.iter()
+                .try_fold(&tree, |level, key| level.get(key))
+                .is_some_and(serde_json::Value::is_object)
+        });
+        let Some(keys) = found else {
+            let message = "there are no MCP servers in this file";
+            let remedy = "name a client's file with `mcpServers` (or `mcp_servers`, `servers`, \
+                          `context_servers`, `extensions`, `mcp`) in it";
+            return Err(ClientFileError::new(path, "clients.no_servers", message, remedy));
+        };
+        file.keys = keys.iter().map(|key| (*key).to_owned()).collect();
+        file.load(None, Absence::IsError)?;
+        Ok(file)
+    }
+
+    /// What the file holds.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The servers that the gateway could stand in front of.
+    pub fn usable(&self) -> impl Iterator<Item = (&ListedServer, &ServerEntry)> {
+        let servers = self.servers.iter().filter(|server| !server.is_gateway());
+        servers.filter_map(|server| Some((server, server.entry.as_ref().ok()?)))
+    }
+
+    /// The same file as it is on disk now.
+    pub(super) fn reread(mut self) -> Result<Self, ClientFileError> {
+        self.load(None, Absence::IsEmpty)?;
+        Ok(self)
+    }
+
+    /// The same file with another text.
+    pub(super) fn with_text(&self, text: &str) -> Result<Self, ClientFileError> {
+        let mut file = Self { text: text.to_owned(), servers: Vec::new(), ..self.clone() };
+        file.list(None)?;
+        Ok(file)
+    }
+
+    fn load(&mut self, project: Option<&Path>, absence: Absence) -> Result<(), ClientFileError> {
+        self.exists = self.path.exists();
+        self.text = self.read_text(absence)?;
+        self.list(project)
+    }
+
+    fn list(&mut self, project: Option<&Path>) -> Result<(), ClientFileError> {
+        self.servers.clear();
+        let entries = server_table::entries(self.syntax, &self.text, &self.keys);
+        let entries = entries.map_err(|fault| self.broken(&fault))?;
+        for located in entries {
+            let entry = match server_entry::read(&located.value, project) {
+                EntryReading::OfClient => continue,
+                EntryReading::Server(entry) => Ok(entry),
+                EntryReading::Unusable(reason) => Err(reason),
+            };
+            let before = self.text.get(..located.offset).unwrap_or_default();
+            let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+            let name = located.name.clone();
+            self.servers.push(ListedServer { name, line, entry, located });
+        }
+        Ok(())
+    }
+
+    fn read_text(&self, absence: Absence) -> Result<String, ClientFileError> {
+        match bounded_file::text(&self.path, MAX_FILE) {
+            Ok(text) => Ok(text),
+            Err(ReadError::Absent) if absence == Absence::IsEmpty => Ok(String::new()),
+            Err(error) => {
+                let remedy = match error {
+                    ReadError::Absent => "check the path",
+                    ReadError::TooLarge { .. } => {
+                        "this is hardly a client's configuration; name another file"
+                    }
+                    ReadError::NotText => "save it as UTF-8, then try again",
+                    ReadError::System(_) => "make the file readable for this user, then try again",
+                };
+                Err(ClientFileError::new(
+                    &self.path,
+                    "clients.unreadable",
+                    error.to_string(),
+                    remedy,
+                ))
+            }
+        }
+    }
+
+    /// The text after a change.
+    pub(super) fn changed(
+        &self,
+        remove: &[String],
+        insert: &[NewEntry],
+    ) -> Result<String, ClientFileError> {
+        let change = Change { keys: &self.keys, remove, insert };
+        server_table::apply(self.syntax, &self.text, &change).map_err(|fault| {
+            let message = fault.message.clone();
+            let remedy = "nothing was changed; put the entry into the file by hand: \
+                          `weaver connect --dry-run` shows it";
+            ClientFileError::new(&self.path, "clients.not_editable", message, remedy)
+                .at(&self.text, fault.offset)
+                .key(self.keys.join("."))
+        })
+    }
+
+    fn broken(&self, fault: &SyntaxFault) -> ClientFileError {
+        let message = escape::line(&fault.message).into_owned();
+        let remedy = "correct it; its client cannot read it as it is either";
+        let error = ClientFileError::new(&self.path, "clients.syntax", message, remedy);
+        error.at(&self.text, fault.offset)
+    }
+}
+
+/// What a file means that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Absence {
+    IsEmpty,
+    IsError,
+}

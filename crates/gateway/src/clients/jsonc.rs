@@ -1,0 +1,217 @@
+//! JSON with comments and trailing commas, in which every member knows its place.
+//!
+//! VS Code, Zed and opencode write such files; a strict JSON file is one too.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::error::SyntaxFault;
+
+/// The deepest nesting that is read.
+const MAX_DEPTH: usize = 64;
+
+/// A value and where it stands.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) span: Range<usize>,
+    pub(super) shape: Shape,
+}
+
+#[derive(Debug)]
+pub(super) enum Shape {
+    Object(Vec<Member>),
+    Array(Vec<Node>),
+    Scalar(Value),
+}
+
+/// One member of an object.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) name: String,
+    /// From the quote before the name to the end of the value.
+    pub(super) span: Range<usize>,
+    /// Where the comma behind it is, if there is one.
+    pub(super) comma: Option<usize>,
+    pub(super) value: Node,
+}
+
+impl Node {
+    /// The members, if this is an object.
+    pub(super) fn members(&self) -> Option<&[Member]> {
+        match &self.shape {
+            Shape::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The value without its places.
+    pub(super) fn to_value(&self) -> Value {
+        match &self.shape {
+            Shape::Scalar(value) => value.clone(),
+            Shape::Array(items) => Value::Array(items.iter().map(Self::to_value).collect()),
+            Shape::Object(members) => {
+                let members = members.iter();
+                let members = members.map(|one| (one.name.clone(), one.value.to_value()));
+                Value::Object(members.collect::<Map<_, _>>())
+            }
+        }
+    }
+}
+
+/// Reads a text.
+pub(super) fn parse(text: &str) -> Result<Node, SyntaxFault> {
+    let mut parser = Parser { text, at: 0 };
+    if text.starts_with('\u{feff}') {
+        parser.at = '\u{feff}'.len_utf8();
+    }
+    parser.skip()?;
+    let node = parser.value(0)?;
+    parser.skip()?;
+    match parser.peek() {
+        None => Ok(node),
+        Some(_) => Err(parser.fault("there is text after the end of the JSON value")),
+    }
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl Parser<'_> {
+    fn fault(&self, message: impl Into<String>) -> SyntaxFault {
+        SyntaxFault { offset: self.at, message: message.into() }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Passes over blanks and comments.
+    fn skip(&mut self) -> Result<(), SyntaxFault> {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
+                Some(b'/') if self.rest().starts_with("//") => {
+                    self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+                }
+                Some(b'/') if self.rest().starts_with("/*") => match self.rest().find("*/") {
+                    Some(end) => self.at += end + 2,
+                    None => return Err(self.fault("a comment `/*` has no end `*/`")),
+                },
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Node, SyntaxFault> {
+        if depth > MAX_DEPTH {
+            return Err(self.fault(format!("more than {MAX_DEPTH} levels are nested")));
+        }
+        let start = self.at;
+        let shape = match self.peek() {
+            Some(b'{') => self.object(depth)?,
+            Some(b'[') => self.array(depth)?,
+            Some(b'"') => Shape::Scalar(Value::String(self.string()?)),
+            Some(_) => Shape::Scalar(self.word()?),
+            None => return Err(self.fault("the file ends where a value is expected")),
+        };
+        Ok(Node { span: start..self.at, shape })
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Shape, SyntaxFault> {
+        self.at += 1;
+        let mut members: Vec<Member> = Vec::new();
+        let mut names = std::collections::BTreeSet::new();
+        loop {
+            self.skip()?;
+            if self.peek() == Some(b'}') {
+                self.at += 1;
+                return Ok(Shape::Object(members));
+            }
+            if members.last().is_some_and(|last| last.comma.is_none()) {
+                return Err(self.fault("a comma is missing between two members"));
+            }
+            if self.peek() != Some(b'"') {
+                return Err(self.fault("a name in double quotes, or `}`, is expected here"));
+            }
+            let start = self.at;
+            let name = self.string()?;
+            if !names.insert(name.clone()) {
+                self.at = start;
+                return Err(self.fault("this name stands twice in one object"));
+            }
+            self.skip()?;
+            if self.peek() != Some(b':') {
+                return Err(self.fault("a colon is missing after a name"));
+            }
+            self.at += 1;
+            self.skip()?;
+            let value = self.value(depth + 1)?;
+            let span = start..self.at;
+            let comma = self.comma()?;
+            members.push(Member { name, span, comma, value });
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Shape, SyntaxFault> {
+        self.at += 1;
+        let mut items = Vec::new();
+        let mut open = true;
+        loop {
+            self.skip()?;
+            if self.peek() == Some(b']') {
+                self.at += 1;
+                return Ok(Shape::Array(items));
+            }
+            if !open {
+                return Err(self.fault("a comma is missing between two items of a list"));
+            }
+            items.push(self.value(depth + 1)?);
+            open = self.comma()?.is_some();
+        }
+    }
+
+    /// Passes over blanks and a comma; where the comma is.
+    fn comma(&mut self) -> Result<Option<usize>, SyntaxFault> {
+        self.skip()?;
+        if self.peek() != Some(b',') {
+            return Ok(None);
+        }
+        self.at += 1;
+        Ok(Some(self.at - 1))
+    }
+
+    fn string(&mut self) -> Result<String, SyntaxFault> {
+        let mut escaped = false;
+        let inner = self.rest().bytes().skip(1);
+        let length = inner.take_while(|byte| {
+            let ends = (*byte == b'"' && !escaped) || *byte == b'\n';
+            escaped = *byte == b'\\' && !escaped;
+            !ends
+        });
+        let end = self.at + 1 + length.count();
+        let quoted = self.text.get(self.at..=end).filter(|text| text.ends_with('"'));
+        let Some(quoted) = quoted else { return Err(self.fault("a text has no closing quote")) };
+        let read = serde_json::from_str(quoted);
+        let text =
+            read.map_err(|_| self.fault("this text has an escape that JSON does not know"))?;
+        self.at = end + 1;
+        Ok(text)
+    }
+
+    fn word(&mut self) -> Result<Value, SyntaxFault> {
+        let ends = |c: char| c.is_whitespace() || matches!(c, ',' | '}' | ']' | '/' | ':' | '"');
+        let length = self.rest().find(ends).unwrap_or(self.rest().len());
+        let word = self.rest().get(..length).unwrap_or_default();
+        let read = serde_json::from_str(word);
+        let value = read.map_err(|_| self.fault("this is no JSON value"))?;
+        self.at += length;
+        Ok(value)
+    }
+}

@@ -1,0 +1,259 @@
+//! One server as a client's configuration has it, in one form for all clients.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::variables;
+
+/// A server that a client starts or reaches. Its `Debug` form shows no value of a variable or header.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerEntry {
+    /// How it is reached.
+    pub transport: ServerTransport,
+    /// Switched off in the client.
+    pub disabled: bool,
+    /// How long a call may take, where the client says so.
+    pub timeout_ms: Option<u64>,
+}
+
+/// How a server is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub enum ServerTransport {
+    /// A program.
+    Program {
+        /// A name to look up in `PATH`, or a path.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables that it gets.
+        env: BTreeMap<String, String>,
+        /// Its working folder.
+        cwd: Option<PathBuf>,
+    },
+    /// An address.
+    Address {
+        /// The address, `http` or `https`.
+        url: String,
+        /// Headers of every request.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+impl fmt::Debug for ServerEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ServerEntry");
+        match &self.transport {
+            ServerTransport::Program { command, args, env, .. } => {
+                let names: Vec<&String> = env.keys().collect();
+                shown.field("command", command).field("args", &args.len()).field("env", &names)
+            }
+            ServerTransport::Address { headers, .. } => {
+                let names: Vec<&String> = headers.keys().collect();
+                shown.field("headers", &names)
+            }
+        };
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// What an entry turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum EntryReading {
+    Server(ServerEntry),
+    /// Something of the client's own that is no MCP server of its own: an extension, a built-in.
+    OfClient,
+    /// A server that the gateway cannot take over, and why.
+    Unusable(UnusableEntry),
+}
+
+/// Reads an entry. `project` is the folder whose configuration it stands in.
+pub(super) fn read(entry: &Value, project: Option<&Path>) -> EntryReading {
+    match try_read(entry, project) {
+        Ok(reading) => reading,
+        Err(reason) => EntryReading::Unusable(reason),
+    }
+}
+
+/// Why an entry of a client cannot be taken over.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnusableEntry(pub(crate) String);
+
+impl From<&str> for UnusableEntry {
+    fn from(reason: &str) -> Self {
+        Self(reason.to_owned())
+    }
+}
+
+fn try_read(entry: &Value, project: Option<&Path>) -> Result<EntryReading, UnusableEntry> {
+    let Some(members) = entry.as_object() else { return Err("its entry is no table".into()) };
+    // goose writes some entries one level deeper.
+    let inner = entry.get("config").filter(|inner| inner.get("type").is_some());
+    let get = |name: &str| inner.and_then(|inner| inner.get(name)).or_else(|| members.get(name));
+    let kind = ["type", "transport", "transportType"].iter().find_map(|key| get(key)?.as_str());
+    let own = ["builtin", "platform", "frontend", "inline_python"];
+    if kind.is_some_and(|kind| own.contains(&kind)) || is_extension(entry) {
+        return Ok(EntryReading::OfClient);
+    }
+    let place = variables::Place { project };
+    let disabled =
+        flag(get("disabled"))?.unwrap_or(false) || !flag(get("enabled"))?.unwrap_or(true);
+    let url = ["url", "httpUrl", "serverUrl", "uri"].iter().find_map(|key| get(key));
+    let command = get("command").or_else(|| get("cmd"));
+    let transport = match (command, url) {
+        (Some(_), Some(_)) => return Err("it has both a command and an address".into()),
+        (None, None) => return Err("it has neither a command nor an address".into()),
+        (Some(command), None) => program(command, &get, &place)?,
+        (None, Some(url)) => {
+            let sse = kind.is_some_and(|kind| kind.eq_ignore_ascii_case("sse"));
+            if sse {
+                return Err(
+                    "it speaks the older HTTP and SSE transport, which Weaver does not".into()
+                );
+            }
+            address(url, &get, &place)?
+        }
+    };
+    let timeout_ms =
+        get("tool_timeout_sec").and_then(Value::as_u64).map(|s| s.saturating_mul(1000));
+    Ok(EntryReading::Server(ServerEntry { transport, disabled, timeout_ms }))
+}
+
+/// A server that one of Zed's extensions brings: nothing says how it is started.
+fn is_extension(entry: &Value) -> bool {
+    let text = |name: &str| entry.get(name).and_then(Value::as_str);
+    let bare = entry.get("command").is_none() && entry.get("url").is_none();
+    text("source") == Some("extension") || (bare && entry.get("settings").is_some())
+}
+
+fn flag(value: Option<&Value>) -> Result<Option<bool>, UnusableEntry> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Bool(flag)) => Ok(Some(*flag)),
+        Some(_) => Err("`enabled` or `disabled` is neither true nor false".into()),
+    }
+}
+
+fn program<'v>(
+    command: &'v Value,
+    get: &dyn Fn(&str) -> Option<&'v Value>,
+    place: &variables::Place<'_>,
+) -> Result<ServerTransport, UnusableEntry> {
+    // Zed used to write the program as a table.
+    let table = command.as_object();
+    let get = |name: &str| table.and_then(|table| table.get(name)).or_else(|| get(name));
+    let mut words = match command {
+        Value::String(program) => vec![program.clone()],
+        Value::Array(words) => texts(words, "command")?,
+        Value::Object(table) => {
+            let path = table.get("path").and_then(Value::as_str);
+            vec![path.ok_or("its command has no path")?.to_owned()]
+        }
+        _ => return Err("its command is no text".into()),
+    };
+    match get("args") {
+        None | Some(Value::Null) => {}
+        Some(Value::Array(more)) => words.extend(texts(more, "args")?),
+        Some(_) => return Err("`args` is no list".into()),
+    }
+    let words: Vec<String> =
+        words.iter().map(|word| place.converted(word)).collect::<Result<_, _>>()?;
+    let Some((command, args)) =
+        words.split_first().filter(|(command, _)| !command.trim().is_empty())
+    else {
+        return Err("its command is empty".into());
+    };
+    let env = environment(&get, place)?;
+    let cwd = match get("cwd") {
+        None | Some(Value::Null) => place.project.map(Path::to_owned),
+        Some(Value::String(path)) => {
+            let path = place.converted(path)?;
+            Some(place.project.map_or_else(|| path.clone().into(), |project| project.join(&path)))
+        }
+        Some(_) => return Err("`cwd` is no text".into()),
+    };
+    Ok(ServerTransport::Program { command: command.clone(), args: args.to_vec(), env, cwd })
+}
+
+/// The variables that an entry sets, and those of the client's own that it passes on.
+fn environment<'v>(
+    get: &dyn Fn(&str) -> Option<&'v Value>,
+    place: &variables::Place<'_>,
+) -> Result<BTreeMap<String, String>, UnusableEntry> {
+    let mut env =
+        map(["env", "environment", "envs"].iter().find_map(|key| get(key)), place, "env")?;
+    for name in names(get("env_vars"), "env_vars")? {
+        env.entry(name.clone()).or_insert_with(|| format!("${{{name}:-}}"));
+    }
+    if let Some(first) =
+        names(get("env_keys"), "env_keys")?.into_iter().find(|key| !env.contains_key(key))
+    {
+        return Err(UnusableEntry(format!("its variable {first} is in the client's own keychain")));
+    }
+    if get("envFile").is_some() {
+        return Err("it reads its variables from a file (`envFile`)".into());
+    }
+    Ok(env)
+}
+
+fn address<'v>(
+    url: &Value,
+    get: &dyn Fn(&str) -> Option<&'v Value>,
+    place: &variables::Place<'_>,
+) -> Result<ServerTransport, UnusableEntry> {
+    let url = url.as_str().ok_or("its address is no text")?;
+    let url = place.converted(url)?;
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        return Err("its address begins with neither http:// nor https://".into());
+    }
+    let headers = get("headers").or_else(|| get("http_headers"));
+    let mut headers = map(headers, place, "headers")?;
+    if let Some(name) = get("bearer_token_env_var").and_then(Value::as_str) {
+        headers.insert("Authorization".to_owned(), format!("Bearer ${{{name}}}"));
+    }
+    if let Some(from) = get("env_http_headers").and_then(Value::as_object) {
+        for (header, name) in from {
+            let name = name.as_str().ok_or("`env_http_headers` holds something other than text")?;
+            headers.insert(header.clone(), format!("${{{name}}}"));
+        }
+    }
+    Ok(ServerTransport::Address { url, headers })
+}
+
+fn texts(items: &[Value], key: &str) -> Result<Vec<String>, UnusableEntry> {
+    let text = |item: &Value| item.as_str().map(str::to_owned);
+    let all: Option<Vec<String>> = items.iter().map(text).collect();
+    all.ok_or_else(|| UnusableEntry(format!("`{key}` holds something other than text")))
+}
+
+fn names(value: Option<&Value>, key: &str) -> Result<Vec<String>, UnusableEntry> {
+    match value {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(items)) => texts(items, key),
+        Some(_) => Err(UnusableEntry(format!("`{key}` is no list"))),
+    }
+}
+
+fn map(
+    value: Option<&Value>,
+    place: &variables::Place<'_>,
+    key: &str,
+) -> Result<BTreeMap<String, String>, UnusableEntry> {
+    let members = match value {
+        None | Some(Value::Null) => return Ok(BTreeMap::new()),
+        Some(Value::Object(members)) => members,
+        Some(_) => return Err(UnusableEntry(format!("`{key}` is no table"))),
+    };
+    let one = |(name, value): (&String, &Value)| {
+        let text = match value {
+            Value::String(text) => place.converted(text)?,
+            Value::Number(_) | Value::Bool(_) => value.to_string(),
+            _ => return Err(UnusableEntry(format!("`{key}.{name}` is no text"))),
+        };
+        Ok((name.clone(), text))
+    };
+    members.iter().map(one).collect()
+}

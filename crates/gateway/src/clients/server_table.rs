@@ -1,0 +1,188 @@
+//! The table of servers in a client's file: read, and changed by spans.
+
+mod json_edit;
+mod toml_edit;
+mod yaml_edit;
+
+use serde_json::{Map, Value};
+
+use super::error::SyntaxFault;
+use super::{jsonc, toml_text, yaml_text};
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Syntax {
+    /// JSON, with comments and trailing commas.
+    Json,
+    Toml,
+    Yaml,
+}
+
+/// An entry as it is to stand in the table.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct NewEntry {
+    pub(super) name: String,
+    pub(super) value: Value,
+    /// Its text, where it stood in such a file before; otherwise it is written from the value.
+    pub(super) text: Option<String>,
+}
+
+/// What is changed: some entries go, others stand where the first of those stood.
+#[derive(Debug)]
+pub(super) struct Change<'a> {
+    /// The keys from the root to the table.
+    pub(super) keys: &'a [String],
+    pub(super) remove: &'a [String],
+    pub(super) insert: &'a [NewEntry],
+}
+
+/// The whole file as a tree. An empty file is an empty table.
+pub(super) fn parse(syntax: Syntax, text: &str) -> Result<Value, SyntaxFault> {
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Ok(Value::Object(Map::new()));
+    }
+    match syntax {
+        Syntax::Json => jsonc::parse(text).map(|node| node.to_value()),
+        Syntax::Toml => toml_text::parse(text),
+        Syntax::Yaml => yaml_text::parse(text),
+    }
+}
+
+/// The entries with their offsets and texts, in their order.
+pub(super) fn entries(
+    syntax: Syntax,
+    text: &str,
+    keys: &[String],
+) -> Result<Vec<LocatedEntry>, SyntaxFault> {
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    match syntax {
+        Syntax::Json => json_edit::entries(text, keys),
+        Syntax::Toml => toml_edit::entries(text, keys),
+        Syntax::Yaml => yaml_edit::entries(text, keys),
+    }
+}
+
+/// An entry of the table and where it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LocatedEntry {
+    pub(super) name: String,
+    pub(super) value: Value,
+    pub(super) offset: usize,
+    /// As it stands in the file, where that can be moved to another place.
+    pub(super) text: Option<String>,
+}
+
+impl From<LocatedEntry> for NewEntry {
+    fn from(entry: LocatedEntry) -> Self {
+        Self { name: entry.name, value: entry.value, text: entry.text }
+    }
+}
+
+/// Applies a change, and makes sure that nothing else has changed.
+pub(super) fn apply(
+    syntax: Syntax,
+    text: &str,
+    change: &Change<'_>,
+) -> Result<String, SyntaxFault> {
+    let before = parse(syntax, text)?;
+    let edited = match syntax {
+        Syntax::Json => json_edit::apply(text, change)?,
+        Syntax::Toml => toml_edit::apply(text, change)?,
+        Syntax::Yaml => yaml_edit::apply(text, change)?,
+    };
+    let wanted = changed_tree(before, change)
+        .ok_or_else(|| SyntaxFault { offset: 0, message: "the servers are no table".to_owned() })?;
+    match parse(syntax, &edited) {
+        Ok(found) if without_empty(&found, change.keys) == without_empty(&wanted, change.keys) => {
+            Ok(edited)
+        }
+        _ => Err(SyntaxFault {
+            offset: 0,
+            message: "the servers are written in a form that cannot be edited safely".to_owned(),
+        }),
+    }
+}
+
+/// The tree after the change.
+fn changed_tree(mut tree: Value, change: &Change<'_>) -> Option<Value> {
+    let mut level = &mut tree;
+    for key in change.keys {
+        if level.is_null() {
+            *level = Value::Object(Map::new());
+        }
+        level =
+            level.as_object_mut()?.entry(key.clone()).or_insert_with(|| Value::Object(Map::new()));
+    }
+    if level.is_null() {
+        *level = Value::Object(Map::new());
+    }
+    let table = level.as_object_mut()?;
+    for name in change.remove {
+        table.remove(name);
+    }
+    for entry in change.insert {
+        table.insert(entry.name.clone(), entry.value.clone());
+    }
+    Some(tree)
+}
+
+/// The tree, where an empty or null table of servers is the same as none.
+fn without_empty(tree: &Value, keys: &[String]) -> Value {
+    let Some((key, rest)) = keys.split_first() else { return tree.clone() };
+    let mut tree = tree.clone();
+    let Some(table) = tree.as_object_mut() else { return tree };
+    let inner = table.get(key).map(|inner| without_empty(inner, rest));
+    match inner {
+        Some(Value::Object(inner)) if inner.is_empty() => drop(table.remove(key)),
+        Some(Value::Null) | None => drop(table.remove(key)),
+        Some(inner) => drop(table.insert(key.clone(), inner)),
+    }
+    tree
+}
+
+/// The line end of a text.
+pub(super) fn line_end(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+/// The members of an entry as people write them: what is run before what it is given.
+fn in_reading_order(members: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    const FIRST: [&str; 7] = ["source", "enabled", "type", "name", "cmd", "command", "args"];
+    let rank = |name: &str| FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len());
+    let mut members: Vec<_> = members.iter().collect();
+    members.sort_by_key(|(name, _)| rank(name));
+    members.into_iter()
+}
+
+/// The value at these keys.
+pub(super) fn at_keys<'v>(tree: &'v Value, keys: &[String]) -> Option<&'v Value> {
+    keys.iter().try_fold(tree, |level, key| level.get(key))
+}
+
+/// A text with some places replaced, which are in order and do not overlap.
+#[derive(Debug, Default)]
+struct Edits(Vec<(std::ops::Range<usize>, String)>);
+
+impl Edits {
+    fn replace(&mut self, span: std::ops::Range<usize>, text: impl Into<String>) {
+        self.0.push((span, text.into()));
+    }
+
+    fn apply(mut self, text: &str) -> String {
+        self.0.sort_by_key(|(span, _)| (span.start, span.end));
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        for (span, new) in self.0 {
+            out.push_str(text.get(at..span.start).unwrap_or_default());
+            out.push_str(&new);
+            at = at.max(span.end);
+        }
+        out.push_str(text.get(at..).unwrap_or_default());
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests;

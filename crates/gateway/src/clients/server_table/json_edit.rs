@@ -1,0 +1,269 @@
+//! The table of servers as a JSON object.
+
+use serde_json::Value;
+
+use super::super::error::SyntaxFault;
+use super::super::jsonc::{self, Member, Node};
+use super::{Change, Edits, LocatedEntry, NewEntry, in_reading_order, line_end};
+
+pub(super) fn entries(text: &str, keys: &[String]) -> Result<Vec<LocatedEntry>, SyntaxFault> {
+    let root = jsonc::parse(text)?;
+    let Some(table) = table(&root, keys)? else { return Ok(Vec::new()) };
+    let members = table.members().unwrap_or_default().iter();
+    let entries = members.map(|member| LocatedEntry {
+        name: member.name.clone(),
+        value: member.value.to_value(),
+        offset: member.span.start,
+        text: text.get(member.span.clone()).map(str::to_owned),
+    });
+    Ok(entries.collect())
+}
+
+/// The object at these keys; nothing where one of them is missing or null.
+fn table<'n>(root: &'n Node, keys: &[String]) -> Result<Option<&'n Node>, SyntaxFault> {
+    let mut level = root;
+    for key in keys {
+        let members = level.members().ok_or_else(|| no_object(level))?;
+        match members.iter().find(|member| member.name == *key) {
+            Some(member) => level = &member.value,
+            None => return Ok(None),
+        }
+    }
+    if matches!(&level.shape, jsonc::Shape::Scalar(Value::Null)) {
+        return Ok(None);
+    }
+    level.members().ok_or_else(|| no_object(level))?;
+    Ok(Some(level))
+}
+
+fn no_object(node: &Node) -> SyntaxFault {
+    SyntaxFault { offset: node.span.start, message: "this is no JSON object".to_owned() }
+}
+
+pub(super) fn apply(text: &str, change: &Change<'_>) -> Result<String, SyntaxFault> {
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Ok(format!("{}\n", nested(change.keys, change.insert, &Layout::fresh())));
+    }
+    let root = jsonc::parse(text)?;
+    let mut edits = Edits::default();
+    match table(&root, change.keys)? {
+        Some(table) => {
+            let layout = Layout::of(text, table, &root);
+            edit_table(text, table, change, &layout, &mut edits);
+        }
+        None if change.insert.is_empty() => {}
+        None => add_table(text, &root, change, &mut edits)?,
+    }
+    Ok(edits.apply(text))
+}
+
+/// How members of an object are laid out.
+#[derive(Debug, Clone)]
+struct Layout {
+    /// What stands before each member: a line end and blanks, or one blank.
+    before: String,
+    /// What stands before the closing brace.
+    closing: String,
+    /// By how much deeper levels are indented; nothing where all is on one line.
+    unit: Option<String>,
+}
+
+impl Layout {
+    fn fresh() -> Self {
+        let unit = Some("  ".to_owned());
+        Self { before: "\n  ".to_owned(), closing: "\n".to_owned(), unit }
+    }
+
+    /// As the members of this object stand, or as they would beside those of the root.
+    fn of(text: &str, object: &Node, root: &Node) -> Self {
+        let line_end = line_end(text);
+        let first = |node: &Node| {
+            let member = node.members()?.first()?;
+            let before = text.get(node.span.start + 1..member.span.start)?;
+            before.contains('\n').then(|| indent_of(text, member.span.start))
+        };
+        let brace = |node: &Node| indent_of(text, node.span.start);
+        let unit =
+            first(root).map(|inner| inner.get(brace(root).len()..).unwrap_or("  ").to_owned());
+        let many_lines = text.trim_end().contains('\n');
+        let unit = unit.filter(|unit| !unit.is_empty()).or(many_lines.then(|| "  ".to_owned()));
+        let single = object.members().is_some_and(|all| !all.is_empty()) && first(object).is_none();
+        let (Some(unit), false) = (unit, single) else {
+            return Self { before: " ".to_owned(), closing: " ".to_owned(), unit: None };
+        };
+        let outer = brace(object);
+        let inner = first(object).unwrap_or_else(|| format!("{outer}{unit}"));
+        Self {
+            before: format!("{line_end}{inner}"),
+            closing: format!("{line_end}{outer}"),
+            unit: Some(unit),
+        }
+    }
+
+    /// The layout of the objects inside.
+    fn deeper(&self) -> Self {
+        let Some(unit) = &self.unit else { return self.clone() };
+        Self {
+            before: format!("{}{unit}", self.before),
+            closing: self.before.clone(),
+            unit: self.unit.clone(),
+        }
+    }
+}
+
+/// The blanks with which the line of this place begins.
+fn indent_of(text: &str, at: usize) -> String {
+    let before = text.get(..at).unwrap_or_default();
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = before.get(start..).unwrap_or_default();
+    line.chars().take_while(|c| matches!(c, ' ' | '\t')).collect()
+}
+
+fn edit_table(text: &str, table: &Node, change: &Change<'_>, layout: &Layout, edits: &mut Edits) {
+    let members = table.members().unwrap_or_default();
+    let goes = |member: &Member| change.remove.contains(&member.name);
+    let texts: Vec<String> = change.insert.iter().map(|entry| member_text(entry, layout)).collect();
+    let joined = texts.join(&format!(",{}", layout.before));
+    let place = members.iter().position(goes);
+    let Some(place) = place.filter(|_| !joined.is_empty()) else {
+        // Nothing to stand in for: behind the last one.
+        if !joined.is_empty() {
+            insert_last(text, table, &joined, layout, edits);
+        }
+        remove(text, table, &|at| members.get(at).is_some_and(goes), edits);
+        return;
+    };
+    if let Some(first) = members.get(place) {
+        edits.replace(first.span.clone(), joined);
+    }
+    remove(text, table, &|at| at != place && members.get(at).is_some_and(goes), edits);
+}
+
+/// Takes members out, each with its comma and, where it has a line to itself, its line.
+fn remove(text: &str, table: &Node, goes: &dyn Fn(usize) -> bool, edits: &mut Edits) {
+    let members = table.members().unwrap_or_default();
+    let last_kept = (0..members.len()).rev().find(|at| !goes(*at));
+    for (at, member) in members.iter().enumerate().filter(|(at, _)| goes(*at)) {
+        let floor = at.checked_sub(1).and_then(|at| members.get(at));
+        let floor =
+            floor.map_or(table.span.start + 1, |one| one.comma.map_or(one.span.end, |at| at + 1));
+        let before = text.get(floor..member.span.start).unwrap_or_default();
+        let blank = before.len() - before.trim_end_matches([' ', '\t', '\r', '\n']).len();
+        let blanks = before.get(before.len() - blank..).unwrap_or_default();
+        let end = member.comma.map_or(member.span.end, |at| at + 1);
+        let rest = text.get(end..).unwrap_or_default();
+        let alone = rest.split(['\n', '\r']).next().is_none_or(|line| line.trim().is_empty());
+        // From the end of the line before, where nothing else is on this line. What follows on it
+        // must not become part of a comment above.
+        let start = match blanks.rfind('\n') {
+            Some(newline) if alone => {
+                let newline = member.span.start - blank + newline;
+                newline - usize::from(text.get(..newline).is_some_and(|text| text.ends_with('\r')))
+            }
+            Some(_) => member.span.start,
+            None => member.span.start - blank,
+        };
+        edits.replace(start..end, "");
+    }
+    // The one that is last now has a comma behind it, where the last one before had none.
+    let trailing = members.last().is_some_and(|member| member.comma.is_some());
+    let shortened = last_kept.is_some_and(|at| at + 1 < members.len());
+    if let Some(comma) =
+        last_kept.and_then(|at| members.get(at)?.comma).filter(|_| shortened && !trailing)
+    {
+        edits.replace(comma..comma + 1, "");
+    }
+}
+
+fn insert_last(text: &str, object: &Node, joined: &str, layout: &Layout, edits: &mut Edits) {
+    let before = &layout.before;
+    match object.members().and_then(<[Member]>::last) {
+        Some(Member { comma: Some(comma), .. }) => {
+            edits.replace(comma + 1..comma + 1, format!("{before}{joined},"));
+        }
+        Some(member) => {
+            edits.replace(member.span.end..member.span.end, format!(",{before}{joined}"));
+        }
+        None => {
+            let inside = object.span.start + 1..object.span.end.saturating_sub(1);
+            let blank = text.get(inside.clone()).is_none_or(|inner| inner.trim().is_empty());
+            if blank {
+                edits.replace(inside, format!("{before}{joined}{}", layout.closing));
+            } else {
+                // There are comments: they stay, behind it.
+                edits.replace(inside.start..inside.start, format!("{before}{joined}"));
+            }
+        }
+    }
+}
+
+/// Adds the table itself, in the deepest object on its way that is there.
+fn add_table(
+    text: &str,
+    root: &Node,
+    change: &Change<'_>,
+    edits: &mut Edits,
+) -> Result<(), SyntaxFault> {
+    let mut level = root;
+    let mut keys = change.keys;
+    while let Some((key, rest)) = keys.split_first() {
+        let members = level.members().ok_or_else(|| no_object(level))?;
+        let Some(member) = members.iter().find(|member| member.name == *key) else { break };
+        if matches!(&member.value.shape, jsonc::Shape::Scalar(Value::Null)) {
+            let layout = Layout::of(text, level, root);
+            edits.replace(member.value.span.clone(), nested(rest, change.insert, &layout.deeper()));
+            return Ok(());
+        }
+        level = &member.value;
+        keys = rest;
+    }
+    level.members().ok_or_else(|| no_object(level))?;
+    let Some((key, rest)) = keys.split_first() else { return Ok(()) };
+    let layout = Layout::of(text, level, root);
+    let member =
+        format!("{}: {}", Value::from(key.as_str()), nested(rest, change.insert, &layout.deeper()));
+    insert_last(text, level, &member, &layout, edits);
+    Ok(())
+}
+
+/// The entries inside objects with these names.
+fn nested(keys: &[String], insert: &[NewEntry], layout: &Layout) -> String {
+    let inner = match keys.split_first() {
+        Some((key, rest)) => {
+            format!("{}: {}", Value::from(key.as_str()), nested(rest, insert, &layout.deeper()))
+        }
+        None => {
+            let texts = insert.iter().map(|entry| member_text(entry, layout));
+            texts.collect::<Vec<_>>().join(&format!(",{}", layout.before))
+        }
+    };
+    format!("{{{}{inner}{}}}", layout.before, layout.closing)
+}
+
+fn member_text(entry: &NewEntry, layout: &Layout) -> String {
+    if let Some(text) = &entry.text {
+        return text.clone();
+    }
+    let name = Value::from(entry.name.as_str());
+    format!("{name}: {}", value_text(&entry.value, &layout.deeper()))
+}
+
+/// A value in the file's own indentation; lists of scalars on one line, as people write arguments.
+fn value_text(value: &Value, layout: &Layout) -> String {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            let member = |(name, value): (&String, &Value)| {
+                let name = Value::from(name.as_str());
+                format!("{name}: {}", value_text(value, &layout.deeper()))
+            };
+            let members: Vec<String> = in_reading_order(members).map(member).collect();
+            let joined = members.join(&format!(",{}", layout.before));
+            format!("{{{}{joined}{}}}", layout.before, layout.closing)
+        }
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(|item| value_text(item, layout)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,108 @@
+//! A file of variables beside the configuration: `environment = ".weaver/secrets.env"`.
+//!
+//! It holds what a client's configuration had in the clear, so that `weaver.toml` can be shown and
+//! the gateway needs nothing from the environment of the client that starts it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use weaver_policy::Finding;
+
+use super::error::whole;
+use super::node::Node;
+use crate::bounded_file;
+
+/// The largest file, in bytes.
+const MAX_FILE: usize = 1024 * 1024;
+
+/// A file of variables.
+#[derive(Default)]
+pub(super) struct EnvironmentFile {
+    pub(super) path: PathBuf,
+    pub(super) variables: BTreeMap<String, String>,
+}
+
+/// Reads the file that the configuration names; nothing where it names none.
+pub(super) fn read(config: &Path, toml: &Node) -> Result<Option<EnvironmentFile>, Box<Finding>> {
+    let mut findings = Vec::new();
+    let Some(node) = toml.table(&mut findings).and_then(|table| table.get("environment")) else {
+        return Ok(None);
+    };
+    let Some(name) = node.text(&mut findings) else {
+        return findings.pop().map_or(Ok(None), |finding| Err(Box::new(finding)));
+    };
+    let path = config.parent().unwrap_or(Path::new("")).join(name);
+    let text = bounded_file::text(&path, MAX_FILE).map_err(|error| {
+        let message = format!("{}: {error}", path.display());
+        let remedy = "name a file with one NAME=VALUE a line, or remove the key";
+        Box::new(node.finding("config.unreadable", message, remedy))
+    })?;
+    if !is_private(&path) {
+        let message = format!("{}: other users can read it", path.display());
+        let remedy = format!("run: chmod 600 {}", path.display());
+        return Err(Box::new(node.finding("config.environment", message, remedy)));
+    }
+    let variables = variables(&path, &text)?;
+    Ok(Some(EnvironmentFile { path, variables }))
+}
+
+#[cfg(unix)]
+fn is_private(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|data| data.permissions().mode() & 0o077 == 0)
+}
+
+#[cfg(not(unix))]
+fn is_private(_: &Path) -> bool {
+    true
+}
+
+fn variables(path: &Path, text: &str) -> Result<BTreeMap<String, String>, Box<Finding>> {
+    let mut out = BTreeMap::new();
+    for (index, line) in text.lines().enumerate() {
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        // What stands in a broken line may be a secret, and is not repeated.
+        let fault = |message: &str| {
+            let file = path.display().to_string();
+            let finding = whole(&file, "config.environment", message, "write NAME=VALUE");
+            Box::new(Finding { line: Some(index + 1), column: Some(1), ..finding })
+        };
+        let (name, value) = line.split_once('=').ok_or_else(|| fault("this line has no `=`"))?;
+        let legal = !name.is_empty()
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if !legal {
+            return Err(fault("what is before the `=` is no name of a variable"));
+        }
+        let value = match value.starts_with('"') {
+            false => value.to_owned(),
+            true => serde_json::from_str(value)
+                .map_err(|_| fault("the value begins with a quote and is no JSON text"))?,
+        };
+        if out.insert(name.to_owned(), value).is_some() {
+            return Err(fault("this variable stands here twice"));
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_and_broken_ones_told_without_their_values() {
+        let read = |text: &str| variables(Path::new("x.env"), text);
+        let found = read("# c\n\nA=b=c\nB=\"d\\ne\"\nC=\n").unwrap();
+        let found: Vec<(&str, &str)> =
+            found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(found, [("A", "b=c"), ("B", "d\ne"), ("C", "")]);
+        for text in ["hunter2", "1A=hunter2", "A=1\nA=hunter2", "A=\"hunter2"] {
+            let finding = read(text).unwrap_err();
+            assert_eq!(finding.code, "config.environment", "{text}");
+            assert!(finding.line.is_some() && !finding.to_string().contains("hunter2"), "{text}");
+        }
+    }
+}

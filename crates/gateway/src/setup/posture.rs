@@ -1,0 +1,64 @@
+//! The three starting points of a policy.
+
+use weaver_policy_analysis::propose::Proposal;
+use weaver_types::{Rung, SinkKind};
+
+use super::Permission;
+
+/// How strict a new policy is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Posture {
+    /// Everything that can be undone goes through; what cannot is held.
+    Observe,
+    /// Reads and local writes go through; what leaves the machine or destroys is held.
+    Careful,
+    /// Every call is held.
+    Locked,
+}
+
+impl Posture {
+    /// Every posture, with its word.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("observe", Self::Observe), ("careful", Self::Careful), ("locked", Self::Locked)];
+
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.iter().find(|(_, one)| *one == self).map_or("locked", |(word, _)| word)
+    }
+
+    /// Reads the word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, one)| *one)
+    }
+
+    /// What a tool with this contract is allowed.
+    pub(super) fn permission(self, proposal: &Proposal) -> Permission {
+        match self {
+            Self::Locked => Permission::Ask,
+            Self::Observe | Self::Careful if below_floor(proposal) => Permission::Allow,
+            Self::Observe | Self::Careful => Permission::Ask,
+        }
+    }
+
+    /// The rules as the policy writes them.
+    pub(super) fn rules(self) -> &'static str {
+        match self {
+            Self::Observe => include_str!("templates/observe.toml"),
+            Self::Careful => include_str!("templates/careful.toml"),
+            Self::Locked => include_str!("templates/locked.toml"),
+        }
+    }
+}
+
+/// Whether the floor lets it through: what writes outside or destroys, it holds.
+fn below_floor(proposal: &Proposal) -> bool {
+    proposal.effects.rung() < Rung::L4
+}
+
+/// Whether it takes something out of the machine.
+pub(super) fn goes_out(proposal: &Proposal) -> bool {
+    let sink = proposal.counted_sink();
+    matches!(sink, SinkKind::ExternalSend | SinkKind::Payment | SinkKind::Credential)
+}

@@ -1,0 +1,116 @@
+//! Programs by their whole paths, so that a server starts under a client that has a bare
+//! environment, as desktop clients have.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Folders that every environment has.
+const STANDARD: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
+/// How much of a script is looked at for its interpreter.
+const FIRST_LINE: usize = 256;
+
+/// A program that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FoundProgram {
+    /// Its whole path.
+    pub(super) path: PathBuf,
+    /// The `PATH` that it needs, where that of a bare environment does not do.
+    pub(super) search_path: Option<String>,
+}
+
+/// Looks a program up in a `PATH`; one with a folder in its name is taken as it is.
+pub(super) fn find(command: &str, search_path: &OsStr) -> Option<FoundProgram> {
+    let path = if command.contains(['/', '\\']) {
+        let path = PathBuf::from(command);
+        path.is_absolute().then_some(path).filter(|path| path.is_file())?
+    } else {
+        in_path(command, search_path)?
+    };
+    // What the program itself needs: its neighbours, and the interpreter of a script.
+    let interpreter = interpreter(&path).and_then(|name| in_path(&name, search_path));
+    let folders = [Some(path.as_path()), interpreter.as_deref()].into_iter().flatten();
+    let mut needed: Vec<String> = Vec::new();
+    for folder in folders.filter_map(Path::parent) {
+        let folder = folder.display().to_string();
+        if !needed.contains(&folder) {
+            needed.push(folder);
+        }
+    }
+    let bare = |folder: &String| matches!(folder.as_str(), "/usr/bin" | "/bin");
+    let search_path = (!needed.iter().all(bare)).then(|| {
+        for folder in STANDARD {
+            if !needed.iter().any(|one| one == folder) {
+                needed.push(folder.to_owned());
+            }
+        }
+        needed.join(":")
+    });
+    Some(FoundProgram { path, search_path: search_path.filter(|_| cfg!(unix)) })
+}
+
+fn in_path(name: &str, search_path: &OsStr) -> Option<PathBuf> {
+    let ends: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat", ""] } else { &[""] };
+    std::env::split_paths(search_path)
+        .filter(|folder| folder.is_absolute())
+        .flat_map(|folder| ends.iter().map(move |end| folder.join(format!("{name}{end}"))))
+        .find(|path| is_executable(path))
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// The program after `#!/usr/bin/env`.
+fn interpreter(path: &Path) -> Option<String> {
+    use std::io::Read as _;
+    let mut start = Vec::new();
+    let file = std::fs::File::open(path).ok()?;
+    file.take(u64::try_from(FIRST_LINE).ok()?).read_to_end(&mut start).ok()?;
+    let text = String::from_utf8_lossy(&start);
+    let line = text.lines().next()?.strip_prefix("#!")?;
+    let mut words = line.split_whitespace();
+    let program = words.next()?;
+    if !program.ends_with("/env") {
+        return None;
+    }
+    words.find(|word| !word.starts_with('-')).map(str::to_owned)
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn program(folder: &Path, name: &str, text: &str) -> PathBuf {
+        std::fs::create_dir_all(folder).unwrap();
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_script_brings_the_folder_of_its_interpreter() {
+        let dir = tempfile::tempdir().unwrap();
+        let (bin, node) = (dir.path().join("bin"), dir.path().join("node"));
+        let npx = program(&bin, "npx", "#!/usr/bin/env node\n");
+        program(&node, "node", "");
+        std::fs::write(dir.path().join("plain"), "").unwrap();
+        let search = std::env::join_paths([dir.path(), &bin, &node]).unwrap();
+        let found = find("npx", &search).unwrap();
+        assert_eq!(found.path, npx);
+        let wanted = format!("{}:{}:/usr/local/bin:/usr/bin:/bin", bin.display(), node.display());
+        assert_eq!(found.search_path.as_deref(), Some(wanted.as_str()));
+        assert_eq!(find("plain", &search), None);
+        assert_eq!(find("absent", &search), None);
+    }
+}

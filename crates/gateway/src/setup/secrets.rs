@@ -1,0 +1,220 @@
+//! Secrets that stand in clients' configurations: told from plain values, and kept apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use crate::clients::{ServerEntry, ServerTransport};
+
+/// A secret that was found. Its `Debug` form does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoredSecret {
+    /// The variable that stands for it.
+    pub variable: String,
+    /// Whose it is: the server.
+    pub server: String,
+    pub(super) value: String,
+}
+
+impl fmt::Debug for StoredSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { variable, server, value: _ } = self;
+        f.debug_struct("StoredSecret").field("variable", variable).field("server", server).finish()
+    }
+}
+
+/// Words in the names of variables and headers whose values are secret.
+const NAMES: [&str; 12] = [
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "APIKEY",
+    "API_KEY",
+    "KEY",
+    "AUTH",
+    "COOKIE",
+    "DSN",
+];
+/// How the secrets of well-known services begin.
+const PREFIXES: [&str; 12] = [
+    "ghp_",
+    "gho_",
+    "github_pat_",
+    "glpat-",
+    "sk-",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "AIza",
+    "npm_",
+    "hf_",
+    "pat_",
+];
+/// Shorter values are hardly secrets, and are often words such as `none`.
+const SHORTEST: usize = 8;
+
+/// Whether this value of a variable or header is a secret.
+fn is_secret(name: &str, value: &str) -> bool {
+    if value.chars().count() < SHORTEST || value.contains("${") {
+        return false;
+    }
+    let name = name.to_ascii_uppercase().replace('-', "_");
+    let words: BTreeSet<&str> = name.split('_').collect();
+    let named = NAMES.iter().any(|one| match *one {
+        "KEY" | "AUTH" | "DSN" => words.contains(one),
+        other => name.contains(other),
+    });
+    let path = value.starts_with(['/', '~', '.']);
+    (named && !path) || name == "AUTHORIZATION" || looks_secret(value)
+}
+
+/// Whether a text shows by itself that it is one: a service's form, or a password in an address.
+fn looks_secret(value: &str) -> bool {
+    let known = PREFIXES.iter().any(|prefix| value.starts_with(prefix)) && value.len() >= 16;
+    let login =
+        value.split_once("://").and_then(|(_, rest)| rest.split('/').next()?.split_once('@'));
+    known
+        || login
+            .is_some_and(|(user, _)| user.split_once(':').is_some_and(|(_, word)| !word.is_empty()))
+}
+
+/// Takes the secrets out of an entry: each is replaced by a variable. `taken` holds the variables of
+/// all servers, so that no two secrets share one.
+pub(super) fn extract(
+    server: &str,
+    entry: &mut ServerEntry,
+    taken: &mut BTreeMap<String, String>,
+) -> Vec<StoredSecret> {
+    let mut found = Vec::new();
+    let mut store = |name: &str, value: &mut String, taken: &mut BTreeMap<String, String>| {
+        let (before, secret) = match value.strip_prefix("Bearer ") {
+            Some(secret) => ("Bearer ", secret.to_owned()),
+            None => ("", value.clone()),
+        };
+        let variable = variable(server, name, &secret, taken);
+        *value = format!("{before}${{{variable}}}");
+        found.push(StoredSecret { variable, server: server.to_owned(), value: secret });
+    };
+    match &mut entry.transport {
+        ServerTransport::Program { env, args, .. } => {
+            for (name, value) in env.iter_mut().filter(|(name, value)| is_secret(name, value)) {
+                store(name, value, taken);
+            }
+            let mut after = String::new();
+            for arg in args.iter_mut() {
+                let option = after.trim_start_matches('-').to_owned();
+                let named = after.starts_with("--") && is_secret(&option, arg);
+                after.clone_from(arg);
+                if named || (looks_secret(arg) && !arg.contains("${")) {
+                    let name = if named { option } else { "argument".to_owned() };
+                    store(&name, arg, taken);
+                }
+            }
+        }
+        ServerTransport::Address { headers, .. } => {
+            for (name, value) in headers.iter_mut().filter(|(name, value)| is_secret(name, value)) {
+                store(name, value, taken);
+            }
+        }
+    }
+    found
+}
+
+/// The variable's own name where nobody else has it, otherwise with the server's before it.
+fn variable(
+    server: &str,
+    name: &str,
+    secret: &str,
+    taken: &mut BTreeMap<String, String>,
+) -> String {
+    let legal = |text: &str| -> String {
+        let upper = text
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
+        let text: String = upper.collect();
+        let digit = text.starts_with(|c: char| c.is_ascii_digit());
+        if digit || text.is_empty() { format!("_{text}") } else { text }
+    };
+    let own = legal(name);
+    let long = format!("{}_{own}", legal(server));
+    let numbered = (2..).map(|number| format!("{long}_{number}"));
+    // An `Authorization` says nothing by itself.
+    let first = (own != "AUTHORIZATION" && own != "ARGUMENT").then(|| own.clone());
+    let mut names = first.into_iter().chain([long.clone()]).chain(numbered);
+    let free = |name: &String| taken.get(name).is_none_or(|value| value == secret);
+    let name = names.find(free).unwrap_or(long);
+    taken.insert(name.clone(), secret.to_owned());
+    name
+}
+
+/// The text of the file of variables.
+pub(super) fn file_text(secrets: &[StoredSecret]) -> String {
+    format!(
+        "# Secrets that stood in the configurations of MCP clients, one NAME=VALUE a line; a value in\n\
+         # double quotes is a JSON text. weaver.toml names these variables. Keep this file for\n\
+         # yourself alone (mode 600).\n{}",
+        lines(secrets)
+    )
+}
+
+/// One line a variable, in the order of the names.
+pub(super) fn lines(secrets: &[StoredSecret]) -> String {
+    let by_name: BTreeMap<&str, &str> =
+        secrets.iter().map(|one| (one.variable.as_str(), one.value.as_str())).collect();
+    let line = |(name, value): (&str, &str)| {
+        let plain =
+            !value.contains(['\n', '\r']) && !value.starts_with('"') && value.trim() == value;
+        let value =
+            if plain { value.to_owned() } else { serde_json::Value::from(value).to_string() };
+        format!("{name}={value}\n")
+    };
+    by_name.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_told_by_name_and_form() {
+        for (name, value, wanted) in [
+            ("GITHUB_TOKEN", "abcdefgh12", true),
+            ("Authorization", "Bearer abcdefgh", true),
+            ("X-Api-Key", "abcdefgh12", true),
+            ("DATABASE_URL", "postgres://ann:word@host/db", true),
+            ("DATABASE_URL", "postgres://host/db", false),
+            ("KEY_FILE", "/home/ann/key.pem", false),
+            ("MONKEY", "bananas-for-all", false),
+            ("TOKEN", "none", false),
+            ("TOKEN", "${GITHUB_TOKEN}", false),
+            ("ANYTHING", "ghp_0123456789abcdef", true),
+            ("LOG_LEVEL", "information", false),
+        ] {
+            assert_eq!(is_secret(name, value), wanted, "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn one_name_for_two_secrets_is_told_apart() {
+        let program = |token: &str| ServerEntry {
+            transport: ServerTransport::Program {
+                command: "x".to_owned(),
+                args: vec!["--token".to_owned(), format!("{token}-arg")],
+                env: BTreeMap::from([("TOKEN".to_owned(), token.to_owned())]),
+                cwd: None,
+            },
+            disabled: false,
+            timeout_ms: None,
+        };
+        let mut taken = BTreeMap::new();
+        let (mut one, mut other) = (program("secret-one"), program("secret-two"));
+        let mut found = extract("a", &mut one, &mut taken);
+        found.extend(extract("b", &mut other, &mut taken));
+        let names: Vec<&str> = found.iter().map(|one| one.variable.as_str()).collect();
+        assert_eq!(names, ["TOKEN", "A_TOKEN", "B_TOKEN", "B_TOKEN_2"]);
+        assert!(!format!("{found:?}{one:?}").contains("secret-"));
+        assert!(file_text(&found).contains("\nTOKEN=secret-one\n"));
+    }
+}
