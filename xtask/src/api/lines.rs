@@ -164,7 +164,7 @@ impl Lister<'_> {
                     continue;
                 }
                 match &one.trait_ {
-                    Some((_, of, _)) => {
+                    Some((of, _)) => {
                         let generics = text(&one.generics);
                         self.add(&one.attrs, format!("impl{generics} {} for {path}", text(of)));
                     }

@@ -160,7 +160,6 @@ fn imports_of(tree: &UseTree, path: &mut Vec<String>, is_public: bool, out: &mut
                 imports_of(tree, path, is_public, out);
             }
         }
-        _ => {}
     }
 }
 
