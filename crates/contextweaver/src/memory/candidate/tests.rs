@@ -3,8 +3,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 use weaver_text::token::CharsPerFour;
-use weaver_types::ManualClock;
+use weaver_types::{ManualClock, Timestamp};
 
+use super::super::candidate_cache::MAX_CACHED_BYTES;
 use super::super::process_records::ProcessRecords;
 use super::super::{
     BundleParts, EpisodicStore, FactStore, Memory, MemoryBundle, Put, Recall, recall,
