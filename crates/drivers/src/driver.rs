@@ -207,7 +207,7 @@ fn result(method: Method, called: Result<CallOutcome, McpError>) -> Result<RawRe
             Method::Complete => feature_result::completion(reply),
             _ => raw_result(reply),
         }),
-        Ok(CallOutcome::Error(error)) => Err(refused(&error)),
+        Ok(CallOutcome::Error(error)) => Err(refused(method, &error)),
         Ok(CallOutcome::InputRequired(_)) => Err(DriverError::Failed(
             "the server asks for more input, which is not offered".to_owned(),
         )),
@@ -238,12 +238,14 @@ fn failed(error: &McpError) -> DriverError {
     }
 }
 
-fn refused(error: &RpcError) -> DriverError {
+fn refused(method: Method, error: &RpcError) -> DriverError {
     let said: String = escape(&error.message).chars().take(MAX_MESSAGE).collect();
     let text = format!("the server answered with code {}: {said}", error.code);
     match error.code {
         // A resource that is not there has its own code in the legacy era.
         -32601 | -32002 => DriverError::NotFound(text),
+        // Nothing but the URI can be wrong with a read, and the modern era has no code of its own.
+        -32602 if method == Method::ReadResource => DriverError::NotFound(text),
         -32602 => DriverError::Invalid(text),
         _ => DriverError::Failed(text),
     }
@@ -610,7 +612,11 @@ mod tests {
         }
         let unsent = McpError::TooManyCalls { upstream: upstream(), waiting: 1 };
         assert!(!failed(&unsent).is_ambiguous());
-        let code = |code| refused(&RpcError { code, message: "m\u{1b}".to_owned(), data: None });
+        let said = |method, code| {
+            refused(method, &RpcError { code, message: "m\u{1b}".to_owned(), data: None })
+        };
+        let code = |code| said(Method::CallTool, code);
+        assert_eq!(said(Method::ReadResource, -32602).code(), "driver.not_found");
         assert_eq!(code(-32602).code(), "driver.invalid");
         assert_eq!(
             code(-32601).to_string(),

@@ -51,9 +51,9 @@ pub(crate) fn completion(reply: Reply) -> RawResult {
     let findings = reply.findings().iter().map(|finding| finding.code()).collect();
     let mut result = reply.into_value();
     let completion = result.get_mut("completion").map(Value::take).unwrap_or_default();
-    let structured = Some(json!({ "completion": completion }));
-    let laid_out = Some(ContentBlocks { blocks: Vec::new(), structured: structured.clone() });
-    with_blocks(RawContent::Json(structured.unwrap_or_default()), laid_out, findings)
+    let shown = json!({ "completion": completion });
+    let laid_out = ContentBlocks { blocks: Vec::new(), structured: Some(shown.clone()) };
+    with_blocks(RawContent::Json(shown), Some(laid_out), findings)
 }
 
 fn with_blocks(

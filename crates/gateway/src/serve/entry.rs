@@ -18,6 +18,7 @@ use weaver_drivers::mcp::{
 };
 use weaver_types::{Capability, CapabilityId, EventKind, UpstreamName};
 
+use self::features::FeatureRegistrations;
 use super::gateway::Gateway;
 use super::import;
 use super::server_events::ServerEvents;
@@ -360,7 +361,8 @@ impl Entry {
         if let Some(enforced) = connection.enforced() {
             gateway.confined.note(self.name.clone(), self.upstream().config(), enforced);
         }
-        let (mut more, unread) = self.feature_capabilities(&features, connection);
+        let registrations = self.feature_capabilities(&features, connection);
+        let FeatureRegistrations { set: mut more, left_out: unread } = registrations;
         more.extend(server_requests::capabilities(&self.name, &gateway.upstreams.relays));
         let Listing { listed, mut left_out } = self.register(gateway, tools, more, connection);
         left_out.extend(unread);

@@ -45,6 +45,9 @@ pub(crate) struct AskedByServer {
     pub(crate) request: ServerRequest,
 }
 
+/// What is offered to a server, in the words of the protocol.
+type Offered = Arc<dyn Fn(&UpstreamName) -> Map<String, Value> + Send + Sync>;
+
 /// Where what servers tell and ask arrives.
 #[derive(Clone)]
 pub(crate) struct ServerEvents {
@@ -53,7 +56,7 @@ pub(crate) struct ServerEvents {
     inbox: Arc<Mutex<Option<mpsc::Receiver<AskedByServer>>>>,
     /// The servers that may ask for something, and for what, as the policy in force at the start
     /// had it.
-    offered: Arc<dyn Fn(&UpstreamName) -> Map<String, Value> + Send + Sync>,
+    offered: Offered,
 }
 
 impl ServerEvents {

@@ -17,6 +17,12 @@ use crate::serve::server_feature::{FeatureKind, ServerFeatures, propose_features
 /// How long the lists of a server's features may take while its tools wait for them.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The capabilities of a server's features with their drivers, and what makes none.
+pub(super) struct FeatureRegistrations {
+    pub(super) set: Vec<(Capability, Arc<dyn Driver>)>,
+    pub(super) left_out: Vec<String>,
+}
+
 impl Entry {
     /// What the server offers beside tools, as it listed it last.
     pub(crate) fn features(&self) -> Arc<ServerFeatures> {
@@ -115,7 +121,7 @@ impl Entry {
         &self,
         features: &ServerFeatures,
         connection: &Connection,
-    ) -> (Vec<(Capability, Arc<dyn Driver>)>, Vec<String>) {
+    ) -> FeatureRegistrations {
         let (mut set, mut left_out) = (Vec::new(), features.problems.clone());
         let instructions = connection.server().instructions();
         for proposal in propose_features(&self.config, features, instructions) {
@@ -129,7 +135,7 @@ impl Entry {
                 (Ok(_), None) => {}
             }
         }
-        (set, left_out)
+        FeatureRegistrations { set, left_out }
     }
 }
 
