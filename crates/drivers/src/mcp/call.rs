@@ -10,7 +10,7 @@ use weaver_types::{JsonRows, Progress, ProgressSink};
 
 use super::config::Era;
 use super::error::{Fault, McpError, RpcError};
-use super::input_required::InputResponses;
+use super::input_responses::InputResponses;
 use super::message::Answer;
 use super::method::Method;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::listing::ServerList;
+use super::server_list::ServerList;
 use crate::confine::ConfineError;
 
 /// A rule of the wire that a message broke.

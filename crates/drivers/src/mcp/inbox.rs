@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 
 use super::config::UpstreamConfig;
 use super::error::{Fault, McpError, RpcError};
-use super::listing::ServerList;
 use super::message::{self, Incoming};
 use super::notification::{NotificationSink, ServerNotification};
 use super::pending::{Delivered, Pending};
+use super::server_list::ServerList;
 use super::server_request::{OpenServerRequests, RequestHandler, encode};
 
 /// Longest id of a server's request that is answered.

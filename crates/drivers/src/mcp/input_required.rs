@@ -7,28 +7,12 @@ use super::call::{CallOutcome, CallRequest, Reply};
 use super::config::Era;
 use super::connection::Connection;
 use super::error::McpError;
+use super::input_responses::InputResponses;
 
 /// Most rounds of questions of one request.
 const MAX_ROUNDS: usize = 8;
 /// Most questions of one round.
 const MAX_QUESTIONS: usize = 16;
-
-/// What a request brings that is made again: the answers, and what the server wants to see again.
-#[derive(Clone)]
-pub(crate) struct InputResponses {
-    pub(crate) answers: Map<String, Value>,
-    pub(crate) state: Option<Value>,
-}
-
-impl InputResponses {
-    /// Puts them into the parameters of a request.
-    pub(crate) fn add_to(self, params: &mut Map<String, Value>) {
-        params.insert("inputResponses".to_owned(), Value::Object(self.answers));
-        if let Some(state) = self.state {
-            params.insert("requestState".to_owned(), state);
-        }
-    }
-}
 
 impl Connection {
     /// Makes a request, and makes it again with the answers where its result asks for something

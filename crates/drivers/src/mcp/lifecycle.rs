@@ -7,7 +7,7 @@ use super::call::Reply;
 use super::config::{Era, EraChoice, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION};
 use super::error::{Fault, HttpFault, McpError};
 use super::escape::escape;
-use super::listing::ServerList;
+use super::server_list::ServerList;
 use super::subscription::SubscriptionFilter;
 use super::wire::{Ask, Wire, client_info};
 use crate::confine::Enforced;

@@ -1,94 +1,11 @@
 //! What a server lists: tools, resources, templates of resources, and prompts.
 
-use std::fmt;
-
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::call::Reply;
 use super::error::Fault;
-
-/// One of the lists of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ServerList {
-    /// Its tools.
-    Tools,
-    /// Its resources.
-    Resources,
-    /// The templates of URIs under which it has more resources.
-    ResourceTemplates,
-    /// Its prompts.
-    Prompts,
-}
-
-impl ServerList {
-    /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::Tools, Self::Resources, Self::ResourceTemplates, Self::Prompts];
-
-    /// The method that asks for it.
-    #[must_use]
-    pub fn method(self) -> &'static str {
-        match self {
-            Self::Tools => "tools/list",
-            Self::Resources => "resources/list",
-            Self::ResourceTemplates => "resources/templates/list",
-            Self::Prompts => "prompts/list",
-        }
-    }
-
-    /// The field of a result that holds it.
-    #[must_use]
-    pub fn field(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Resources => "resources",
-            Self::ResourceTemplates => "resourceTemplates",
-            Self::Prompts => "prompts",
-        }
-    }
-
-    /// The field of an item by which the item is asked for.
-    #[must_use]
-    pub fn identifier(self) -> &'static str {
-        match self {
-            Self::Tools | Self::Prompts => "name",
-            Self::Resources => "uri",
-            Self::ResourceTemplates => "uriTemplate",
-        }
-    }
-
-    /// The capability by which a server says that it has such a list.
-    #[must_use]
-    pub fn capability(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Resources | Self::ResourceTemplates => "resources",
-            Self::Prompts => "prompts",
-        }
-    }
-
-    /// The lists that a notification says have changed.
-    pub(crate) fn changed_by(method: &str) -> &'static [Self] {
-        match method {
-            "notifications/tools/list_changed" => &[Self::Tools],
-            "notifications/resources/list_changed" => &[Self::Resources, Self::ResourceTemplates],
-            "notifications/prompts/list_changed" => &[Self::Prompts],
-            _ => &[],
-        }
-    }
-}
-
-impl fmt::Display for ServerList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Tools => "tools",
-            Self::Resources => "resources",
-            Self::ResourceTemplates => "resource templates",
-            Self::Prompts => "prompts",
-        })
-    }
-}
+use super::server_list::ServerList;
 
 /// One item of a list, whole: the bytes as received and their strict reading.
 #[derive(Debug, Clone)]

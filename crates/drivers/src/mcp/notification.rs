@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::listing::ServerList;
+use super::server_list::ServerList;
 
 /// The severity of a log message, as RFC 5424 orders them, least severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

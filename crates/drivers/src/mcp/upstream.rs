@@ -12,9 +12,10 @@ use super::call::{CallOutcome, CallRequest};
 use super::config::UpstreamConfig;
 use super::connection::Connection;
 use super::error::{HttpFault, McpError};
-use super::listing::{ListedTool, ServerList};
+use super::listing::ListedTool;
 use super::notification::LogLevel;
 use super::rate::Rate;
+use super::server_list::ServerList;
 use crate::confine::Enforced;
 
 /// How long an upstream is left alone after 1, 2, 3, 4, and 5 or more failures in a row.

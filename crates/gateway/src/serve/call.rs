@@ -14,7 +14,7 @@ use weaver_types::{
 use super::client::Client;
 use super::error::ServeError;
 use super::heartbeat;
-use super::requests::Outbox;
+use super::lines::Outbox;
 use super::server_feature::FeatureKind;
 
 /// How long a call waits for the first attempt to connect its server.

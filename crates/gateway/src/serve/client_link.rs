@@ -11,8 +11,8 @@ use weaver_drivers::mcp::{LogLevel, RpcError, ServerList};
 
 use super::client::Client;
 use super::feature_snapshot::ResourceAddress;
+use super::lines::Outbox;
 use super::message;
-use super::requests::Outbox;
 
 /// Most resources that one client watches.
 const MAX_WATCHED: usize = 256;

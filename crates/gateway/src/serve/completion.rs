@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::client::Client;
-use super::feature_requests::{self, FeatureRequest, complete as completed};
+use super::feature_request::{self, FeatureRequest, complete as completed};
 use super::message::{RpcError, code};
 use super::prompts;
 use super::resources::Sight;
@@ -23,7 +23,7 @@ pub(crate) async fn complete(client: &Client, asked: FeatureRequest) -> Result<V
     for key in ["argument", "context"] {
         arguments.extend(asked.params.get(key).map(|value| (key.to_owned(), value.clone())));
     }
-    let reply = feature_requests::call(client, id, Value::Object(arguments), asked).await?;
+    let reply = feature_request::call(client, id, Value::Object(arguments), asked).await?;
     let completion = reply.structured.as_ref().and_then(|shown| shown.get("completion"));
     let completion = completion.filter(|completion| completion.is_object()).cloned();
     Ok(completed(values(completion.unwrap_or_else(|| json!({ "values": [] }))), era))

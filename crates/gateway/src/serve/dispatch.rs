@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::call::CallOptions;
 use super::client::Client;
+use super::era::Era;
 use super::message::{Request, RpcError, code, shown};
 use super::{definitions, feature_requests, meta_tools, proxy, render, user_statements};
 use crate::config::Mode;
@@ -39,13 +40,6 @@ pub(crate) struct Session {
     client: OnceLock<String>,
     /// It was told that its words of the user do not count.
     untrusted_host_noted: AtomicBool,
-}
-
-/// In which era a request speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Era {
-    Legacy,
-    Modern,
 }
 
 impl Session {

@@ -5,56 +5,18 @@
 
 use serde_json::{Map, Value, json};
 use weaver_drivers::mcp::LogLevel;
-use weaver_types::{
-    CapabilityId, CapabilityRequest, Check, Contribution, JustificationSource, ReasonCode,
-    ResponseMode, Verdict,
-};
 
-use super::call::{self, CallOptions, CallRequest};
+use super::call::CallOptions;
 use super::client::Client;
-use super::dispatch::Era;
+use super::era::Era;
+use super::feature_request::FeatureRequest;
 use super::feature_snapshot::Abilities;
 use super::gateway::Gateway;
 use super::message::{Request, RpcError, code};
-use super::render::{self, Reply};
-use super::{completion, meta_tools, prompts, resources, subscriptions};
+use super::{completion, prompts, resources, subscriptions};
 
-/// Where a client says why it reads, for policies that want a reason.
-const JUSTIFICATION: &str = "weaver/justification";
 /// Where a request of the modern era says which log messages it wants.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-
-/// One request of a client.
-pub(crate) struct FeatureRequest {
-    pub(crate) era: Era,
-    pub(crate) id: Value,
-    pub(crate) params: Map<String, Value>,
-    pub(crate) options: CallOptions,
-}
-
-impl FeatureRequest {
-    /// A parameter that has to be a text.
-    pub(crate) fn text(&self, key: &str) -> Result<String, RpcError> {
-        match self.params.get(key) {
-            Some(Value::String(text)) => Ok(text.clone()),
-            _ => Err(RpcError::new(code::INVALID_PARAMS, format!("`{key}` must be a string"))),
-        }
-    }
-
-    /// The cursor of a list.
-    pub(crate) fn cursor(&self) -> Result<Option<&str>, RpcError> {
-        match self.params.get("cursor") {
-            None => Ok(None),
-            Some(Value::String(cursor)) => Ok(Some(cursor)),
-            Some(_) => Err(RpcError::new(code::INVALID_PARAMS, "`cursor` must be a string")),
-        }
-    }
-
-    /// What the client says beside the parameters.
-    fn meta(&self, key: &str) -> Option<&str> {
-        self.params.get("_meta")?.get(key)?.as_str()
-    }
-}
 
 /// Answers a request; `None` where the method is none of these, or not one of the era.
 pub(crate) async fn answer(
@@ -130,65 +92,4 @@ async fn set_level(client: &Client, asked: &FeatureRequest) -> Result<Value, Rpc
 async fn want_log(gateway: &Gateway, level: LogLevel) {
     let all = gateway.upstreams.entries().map(|entry| entry.want_log(level));
     futures_util::future::join_all(all).await;
-}
-
-/// A call of a capability of a server that is no tool.
-pub(crate) async fn call(
-    client: &Client,
-    id: CapabilityId,
-    arguments: Value,
-    asked: FeatureRequest,
-) -> Result<Reply, RpcError> {
-    let mut request = CapabilityRequest::new(id, "");
-    if let Some(reason) = asked.meta(JUSTIFICATION) {
-        request = request.justified(reason.to_owned(), JustificationSource::Model);
-    }
-    let (era, mode, options) = (asked.era, ResponseMode::Auto, asked.options);
-    let called =
-        call::run(client, CallRequest { request, arguments: &arguments, mode, options }).await;
-    let reply =
-        called.map_or_else(meta_tools::failed, |called| render::invocation(client, &called, None));
-    if reply.is_error { Err(failure(reply, era)) } else { Ok(reply) }
-}
-
-/// A refusal or a failure as a JSON-RPC error. Its data is what a tool call would have as its result.
-fn failure(reply: Reply, era: Era) -> RpcError {
-    let body = reply.structured.unwrap_or_default();
-    let said = body.get("message").and_then(Value::as_str).unwrap_or("the call failed").to_owned();
-    let missing = body.pointer("/error/code").and_then(Value::as_str) == Some("NOT_FOUND");
-    let code = match (missing, era) {
-        (true, Era::Legacy) => code::RESOURCE_NOT_FOUND,
-        (true, Era::Modern) => code::INVALID_PARAMS,
-        (false, _) => code::REFUSED,
-    };
-    RpcError { data: Some(body), ..RpcError::new(code, said) }
-}
-
-/// Records that somebody asked for what is not there, as for a tool.
-pub(crate) async fn note_unknown(client: &Client, name: &str) {
-    let Ok(id) = CapabilityId::parse(name).or_else(|_| CapabilityId::parse("unknown")) else {
-        return;
-    };
-    let (request, reason) = (CapabilityRequest::new(id, ""), ReasonCode::NotFound);
-    let said = Contribution::new(Check::System, Verdict::Deny, reason, "nothing of that name");
-    if let Err(error) = call::reject(client, &request, said).await {
-        tracing::error!(%error, "a refusal could not be recorded");
-    }
-}
-
-/// Adds what the modern era wants in every result.
-pub(crate) fn complete(mut result: Map<String, Value>, era: Era) -> Value {
-    if era == Era::Modern {
-        result.insert("resultType".to_owned(), json!("complete"));
-    }
-    Value::Object(result)
-}
-
-/// Adds what the modern era wants in results that could be cached: nobody should.
-pub(crate) fn uncached(mut result: Map<String, Value>, era: Era) -> Value {
-    if era == Era::Modern {
-        result.insert("ttlMs".to_owned(), json!(0));
-        result.insert("cacheScope".to_owned(), json!("private"));
-    }
-    complete(result, era)
 }

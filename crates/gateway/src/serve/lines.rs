@@ -6,6 +6,9 @@ use tokio::sync::mpsc;
 /// The longest line that is read, in bytes.
 pub(crate) const MAX_LINE: usize = 16 * 1024 * 1024;
 
+/// Where the lines go that answer a request.
+pub(crate) type Outbox = mpsc::Sender<Vec<u8>>;
+
 /// A line that is not blank.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {

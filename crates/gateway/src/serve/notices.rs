@@ -14,8 +14,8 @@ use super::client::Client;
 use super::client_link::ClientLink;
 use super::feature_snapshot::ResourceAddress;
 use super::gateway::Gateway;
+use super::lines::Outbox;
 use super::message;
-use super::requests::Outbox;
 use super::server_events::{LogMessage, Notice};
 use super::subscriptions::{self, SUBSCRIPTION_ID};
 

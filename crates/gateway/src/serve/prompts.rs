@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::client::Client;
-use super::feature_requests::{self, FeatureRequest, complete, note_unknown, uncached};
+use super::feature_request::{self, FeatureRequest, complete, note_unknown, uncached};
 use super::feature_snapshot::LocatedPrompt;
 use super::listed_item;
 use super::message::{RpcError, code, shown};
@@ -41,7 +41,7 @@ pub(crate) async fn get(client: &Client, asked: FeatureRequest) -> Result<Value,
         let problem = format!("no prompt `{}` here; list the prompts again", shown(&name));
         return Err(RpcError::new(code::INVALID_PARAMS, problem));
     };
-    let reply = feature_requests::call(client, prompt.id, arguments, asked).await?;
+    let reply = feature_request::call(client, prompt.id, arguments, asked).await?;
     Ok(complete(messages(reply), era))
 }
 

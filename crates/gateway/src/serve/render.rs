@@ -9,7 +9,7 @@ use weaver_types::{
 
 use super::call::CallOutcome;
 use super::client::Client;
-use super::dispatch::Era;
+use super::era::Era;
 
 /// The answer to a tool call, before it is written for one protocol era.
 pub(crate) struct Reply {

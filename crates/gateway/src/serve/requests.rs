@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use weaver_types::ProgressSink;
 
@@ -13,7 +13,7 @@ use super::call::CallOptions;
 use super::call_progress;
 use super::client::Client;
 use super::dispatch::Session;
-use super::lines::MAX_LINE;
+use super::lines::{MAX_LINE, Outbox};
 use super::message::{self, Incoming, Request, RpcError, code};
 use super::server_requests;
 
@@ -21,9 +21,6 @@ use super::server_requests;
 const MAX_IN_FLIGHT: u32 = 256;
 /// How many kibibytes of lines are worked on at once.
 const MAX_KIB: u32 = 64 * 1024;
-
-/// Where the lines go that answer a request.
-pub(crate) type Outbox = mpsc::Sender<Vec<u8>>;
 
 /// The methods that call a server: a client that cancels one has it given up there.
 const CALLS: [&str; 4] = ["tools/call", "resources/read", "prompts/get", "completion/complete"];

@@ -8,8 +8,8 @@ use weaver_drivers::mcp::ServerList;
 use weaver_types::UpstreamName;
 
 use super::client::Client;
-use super::dispatch::Era;
-use super::feature_requests::{self, FeatureRequest, note_unknown, uncached};
+use super::era::Era;
+use super::feature_request::{self, FeatureRequest, note_unknown, uncached};
 use super::feature_snapshot::{FeaturePage, Located, ResourceAddress, UnknownCursor};
 use super::gateway::Gateway;
 use super::listed_item;
@@ -62,7 +62,7 @@ pub(crate) async fn read(client: &Client, asked: FeatureRequest) -> Result<Value
     };
     let id = FeatureKind::ResourceReading.id(address.server.as_str());
     let Some(id) = id else { return Err(not_found(client, &uri, era).await) };
-    let reply = feature_requests::call(client, id, json!({ "uri": address.uri }), asked).await?;
+    let reply = feature_request::call(client, id, json!({ "uri": address.uri }), asked).await?;
     let snapshot = client.gateway.upstreams.features();
     let exported = |own: &str| {
         let part = ResourceAddress { server: address.server.clone(), uri: own.to_owned() };

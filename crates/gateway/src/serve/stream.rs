@@ -12,10 +12,11 @@ use tokio_util::sync::CancellationToken;
 use super::client::Client;
 use super::dispatch::Session;
 use super::error::ServeError;
+use super::lines::Outbox;
 use super::lines::{self, Line};
 use super::message;
 use super::notices::LinkedClient;
-use super::requests::{Outbox, Requests};
+use super::requests::Requests;
 
 /// How many answers are queued for a slow reader.
 const MAX_OUTBOX: usize = 64;

@@ -10,8 +10,8 @@ use weaver_types::{CapabilityRequest, ResponseMode};
 
 use super::client::Client;
 use super::client_link::{NoticeStream, TooMany};
-use super::dispatch::Era;
-use super::feature_requests::FeatureRequest;
+use super::era::Era;
+use super::feature_request::FeatureRequest;
 use super::feature_snapshot::ResourceAddress;
 use super::gateway::Gateway;
 use super::message::{self, RpcError, code};
