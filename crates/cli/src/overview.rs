@@ -2,6 +2,8 @@
 
 use weaver_gateway::clients::ConnectionState;
 use weaver_gateway::config::{self, Config};
+#[cfg(unix)]
+use weaver_gateway::daemon::{self, DaemonError};
 use weaver_text::escape;
 use weaver_trace_store::Reader;
 use weaver_trace_store::verify::verify;
@@ -31,6 +33,7 @@ pub(super) fn run() -> Result<Exit, Failure> {
     let mut steps: Vec<(String, &str)> = Vec::new();
     let mut out = String::new();
     out.push_str(&servers(&place.config, &mut steps));
+    out.push_str(&gateway(&place.config));
     out.push_str(&clients(&place, &mut steps)?);
     out.push_str(&waiting(&file, &place.config, &mut steps));
     out.push_str(&log(&place.config, &mut steps)?);
@@ -74,6 +77,33 @@ fn servers(config: &Config, steps: &mut Vec<(String, &str)>) -> String {
         steps.push(("weaver check".to_owned(), "says what is wrong in the documents"));
     }
     out
+}
+
+/// Whether the daemon runs, and what is the matter with its servers.
+#[cfg(unix)]
+fn gateway(config: &Config) -> String {
+    let status = match daemon::status(&config.store) {
+        Ok(status) => status,
+        Err(DaemonError::NotRunning) => {
+            return row("gateway", "not running; the next client starts it");
+        }
+        Err(error) => return row("gateway", &escape::line(&error.to_string())),
+    };
+    let sessions = match status.server.sessions.len() {
+        1 => "1 client connected".to_owned(),
+        many => format!("{many} clients connected"),
+    };
+    let mut out = row("gateway", &format!("{}, {sessions}", output::verdict(true, "running")));
+    for (name, server) in status.server.servers.iter().filter(|(_, server)| !server.is_ready()) {
+        let problem = server.problem.as_deref().unwrap_or_default();
+        out.push_str(&row("", &format!("{name}: {}", escape::line(problem))));
+    }
+    out
+}
+
+#[cfg(not(unix))]
+fn gateway(_config: &Config) -> String {
+    String::new()
 }
 
 fn clients(place: &Place, steps: &mut Vec<(String, &str)>) -> Result<String, Failure> {

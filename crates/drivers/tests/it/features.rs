@@ -112,28 +112,44 @@ async fn changes_are_told_and_make_a_list_stale() {
     }
 }
 
+/// The next notification that is no log message. What the server says it was asked for meanwhile, and
+/// with which resources, goes to `asked`.
+async fn update(
+    told: &mut Receiver<ServerNotification>,
+    asked: &mut Vec<Value>,
+) -> ServerNotification {
+    loop {
+        let next = tokio::task::block_in_place(|| told.recv_timeout(LONG)).unwrap();
+        match next {
+            ServerNotification::Log { data, .. } => asked.extend(listened(&data)),
+            other => return other,
+        }
+    }
+}
+
+/// The resources of a request to listen.
+fn listened(data: &Value) -> Option<Value> {
+    let filter = &data["params"]["notifications"]["resourceSubscriptions"];
+    (data["method"] == "subscriptions/listen").then(|| filter.clone())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watched_resource_tells_of_itself_in_either_era() {
     for (behaviour, era) in ERAS {
         let (connection, mut told) = both(behaviour, era).await;
+        let mut asked = Vec::new();
         for uri in ["note://1", "note://2"] {
             connection.subscribe(uri).await.unwrap();
             let updated = ServerNotification::ResourceUpdated { uri: uri.to_owned() };
-            assert_eq!(other(&mut told).await, updated);
+            assert_eq!(update(&mut told, &mut asked).await, updated);
         }
         connection.unsubscribe("note://1").await.unwrap();
         if era == EraChoice::Legacy {
             continue;
         }
         // The request for everything is replaced: the last one asks for what is left.
-        let filter =
-            |data: &Value| data["params"]["notifications"]["resourceSubscriptions"].clone();
-        let mut asked = Vec::new();
         while asked.last() != Some(&json!(["note://2"])) {
-            let data = logged(&mut told, "asked").await;
-            if data["method"] == "subscriptions/listen" {
-                asked.push(filter(&data));
-            }
+            asked.extend(listened(&logged(&mut told, "asked").await));
         }
         let all = json!(["note://1", "note://2"]);
         assert_eq!(asked, [Value::Null, json!(["note://1"]), all, json!(["note://2"])]);

@@ -187,7 +187,8 @@ impl FeatureSnapshot {
             let server = self.servers.get(server).filter(|server| may_see(server))?;
             return Some(ResourceAddress { server: server.clone(), uri: own.to_owned() });
         }
-        if self.ambiguous.contains(uri) {
+        // A URI of this form that names nothing here is no server's own.
+        if self.ambiguous.contains(uri) || uri.starts_with(SCHEME) {
             return None;
         }
         let matching: BTreeSet<&UpstreamName> = self
