@@ -1,7 +1,8 @@
 //! The nine public weaver contracts (version 0), as their JSON Schemas have them.
 //!
 //! These are the types of the wire between systems, not ours: the conversions from our own
-//! vocabulary are the `From` impls and the subjects ([`DecisionSubject`], [`EventSubject`]). Each
+//! vocabulary are the `From` impls and the subjects (`DecisionSubject`, `EventSubject`; with the feature
+//! `calendar`, since times are texts there). Each
 //! contract keeps fields that it does not know, leaves out an optional field that may not be
 //! `null`, and tells an absent field from a `null` one where both may stand ([`Nullable`]), so
 //! that reading and writing loses nothing.
@@ -21,6 +22,7 @@
 mod capability;
 mod capability_token;
 mod choice_card;
+#[cfg(feature = "calendar")]
 mod convert;
 mod error;
 mod frame;
@@ -41,6 +43,7 @@ use crate::canonical::{self, Profile};
 pub use capability::Capability;
 pub use capability_token::CapabilityToken;
 pub use choice_card::ChoiceCard;
+#[cfg(feature = "calendar")]
 pub use convert::{DecisionSubject, EventSubject};
 pub use error::{ContractError, Rule};
 pub use frame::Frame;

@@ -3,6 +3,7 @@
 //! Nothing that is hashed, decided on or logged is written in these forms.
 
 use crate::run::LocaleCode;
+#[cfg(feature = "calendar")]
 use crate::time::Timestamp;
 
 impl LocaleCode {
@@ -39,6 +40,7 @@ impl LocaleCode {
     }
 
     /// The day of a time, UTC: month first in the United States, the day first in India.
+    #[cfg(feature = "calendar")]
     #[must_use]
     pub fn date(self, at: Timestamp) -> String {
         let text = at.rfc3339();

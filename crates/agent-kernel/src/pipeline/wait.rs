@@ -95,9 +95,11 @@ impl Kernel {
     }
 
     /// Ends every request whose deadline has passed, and puts up others for those that were opened
-    /// under another policy. Call it now and then, for example once a minute. The number of
-    /// requests that ended.
+    /// under another policy; and records the ends of calls that were given up. Call it now and then,
+    /// for example once a minute, and before the end. The number of requests that ended.
     pub async fn sweep(&self) -> usize {
+        // What the ledger does not take now stays, and nothing is executed before it does.
+        let _ = self.record_ends().await;
         let now = self.now();
         let mut ended = 0;
         for hold in self.holds.all() {

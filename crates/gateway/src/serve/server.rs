@@ -363,6 +363,8 @@ impl Server {
         self.gateway.upstreams.stop_waiting();
         self.gateway.upstreams.close().await;
         self.watching.iter().for_each(JoinHandle::abort);
+        // Calls that were given up have ends, too.
+        self.gateway.kernel.sweep().await;
         let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(keeper) = keeper {
             keeper.end().await;
