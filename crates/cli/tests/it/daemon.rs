@@ -151,6 +151,8 @@ fn a_stopped_daemon_stays_so_for_its_clients_until_another_starts_it() {
     assert_eq!(refused["error"]["data"]["code"], "daemon.not_running", "{refused}");
     assert!(refused["error"]["message"].as_str().unwrap().contains("weaver stop"), "{refused}");
     assert_ne!(shared.verb("status", &[]).code, 0, "no daemon was started by it");
+    let alone = shared.start(&["--standalone"]).shaken();
+    alone.finish();
     let mut fresh = shared.open();
     assert!(reads(&mut fresh));
     thread::sleep(Duration::from_millis(2_100));

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,8 @@ use crate::serve::Farewell;
 
 /// How long a daemon may take to end.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long it may take after its last connection has ended.
+const LETTING_GO: Duration = Duration::from_secs(10);
 /// The pause between two looks at locks of others.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -52,10 +55,19 @@ fn end_in(folder: &DaemonFolder, farewell: Farewell) -> Result<(), DaemonError> 
     // The connection ends with the daemon.
     match reader.read_to_end(&mut Vec::new()) {
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-            Err(DaemonError::connection("the daemon did not end in time"))
+            return Err(DaemonError::connection("the daemon did not end in time"));
         }
-        _ => Ok(()),
+        _ => {}
     }
+    // Its connections end a moment before it lets go of the store. Another one may have that by now.
+    let deadline = Instant::now() + LETTING_GO;
+    while Instant::now() < deadline
+        && folder.lock_for_life()?.is_none()
+        && UnixStream::connect(folder.socket()).is_err()
+    {
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
 }
 
 /// The store of a daemon, lent to a command that writes it. Until it is dropped no daemon starts;
