@@ -123,10 +123,14 @@ pub fn run(
             listen_http(&shared, settings).await?;
         }
         ready();
+        let own = socket_of(&shared);
         let farewell = accept(&shared, &listener, ending, idle_exit).await?;
-        // Whoever comes from here on waits for the next daemon.
+        // Whoever comes from here on waits for the next daemon. Where the folder was removed and
+        // made again, the socket there is another daemon's.
         drop(listener);
-        let _ = std::fs::remove_file(folder.socket());
+        if own.is_some() && socket_of(&shared) == own {
+            let _ = std::fs::remove_file(folder.socket());
+        }
         wind_up(shared, farewell).await;
         Ok(())
     });
@@ -199,6 +203,9 @@ async fn accept(
     let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
     let mut idle_since = Instant::now();
     let mut watch = Watch { socket: socket_of(shared), refused: None };
+    // A timer of its own: however often clients come, it is looked.
+    let mut look = tokio::time::interval(IDLE_LOOK);
+    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let by_signal = Ending { farewell: Farewell::Restarting, patience: DRAIN_AT_SIGNAL };
     loop {
         tokio::select! {
@@ -206,6 +213,19 @@ async fn accept(
             _ = terminated.recv() => return Ok(by_signal),
             _ = interrupted.recv() => return Ok(by_signal),
             Some(farewell) = ending.recv() => return Ok(Ending { farewell, patience: DRAIN }),
+            _ = look.tick() => {
+                if shared.server.is_busy() {
+                    idle_since = Instant::now();
+                }
+                if let Some(reason) = watch.reason_to_end(shared) {
+                    tracing::info!("{reason}; the daemon makes way for another");
+                    return Ok(Ending { farewell: Farewell::Restarting, patience: DRAIN });
+                }
+                if idle_exit.is_some_and(|idle| idle_since.elapsed() >= idle) {
+                    tracing::info!("no client for long; the daemon ends");
+                    return Ok(Ending { farewell: Farewell::Restarting, patience: DRAIN });
+                }
+            }
             accepted = listener.accept() => {
                 idle_since = Instant::now();
                 let Ok((stream, _)) = accepted else {
@@ -219,19 +239,6 @@ async fn accept(
                     shared.serve(stream).await;
                     drop(place);
                 });
-            }
-            () = tokio::time::sleep(IDLE_LOOK) => {
-                if shared.server.is_busy() {
-                    idle_since = Instant::now();
-                }
-                if let Some(reason) = watch.reason_to_end(shared) {
-                    tracing::info!("{reason}; the daemon makes way for another");
-                    return Ok(Ending { farewell: Farewell::Restarting, patience: DRAIN });
-                }
-                if idle_exit.is_some_and(|idle| idle_since.elapsed() >= idle) {
-                    tracing::info!("no client for long; the daemon ends");
-                    return Ok(Ending { farewell: Farewell::Restarting, patience: DRAIN });
-                }
             }
         }
     }
