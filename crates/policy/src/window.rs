@@ -47,8 +47,11 @@ impl Windows {
 
     /// Whether there is no room for one more call, when what no longer counts is cleared away.
     pub(crate) fn is_full(&self, group: GroupRef<'_>, now: Timestamp) -> bool {
+        if self.has_room() {
+            return false;
+        }
         let is_known = self.groups.get(group).is_some();
-        if self.remembered < MAX_REMEMBERED && (is_known || self.groups.len() < MAX_GROUPS) {
+        if self.remembered < MAX_REMEMBERED && is_known {
             return false;
         }
         let (mut groups, mut calls) = (0_usize, 0_usize);
@@ -60,23 +63,28 @@ impl Windows {
         calls >= MAX_REMEMBERED || (!is_known && groups >= MAX_GROUPS)
     }
 
+    /// Room for a call of any group, also of a new one.
+    fn has_room(&self) -> bool {
+        self.remembered < MAX_REMEMBERED && self.groups.len() < MAX_GROUPS
+    }
+
     pub(crate) fn add<'l>(
         &mut self,
         now: Timestamp,
         counted: impl IntoIterator<Item = CountedCall<'l>>,
     ) {
-        let full = self.remembered >= MAX_REMEMBERED || self.groups.len() >= MAX_GROUPS;
-        if full || now.since(self.swept) >= SWEEP {
+        if !self.has_room() || now.since(self.swept) >= SWEEP {
             self.sweep(now);
         }
         for CountedCall { limit, group } in counted {
-            let room = self.remembered < MAX_REMEMBERED
-                && (self.groups.len() < MAX_GROUPS || self.groups.get(group).is_some());
+            let room = self.has_room()
+                || (self.remembered < MAX_REMEMBERED && self.groups.get(group).is_some());
             if room {
-                let times = self.groups.of(group);
-                times.window = Duration::from_secs(limit.window_s.into());
-                let place = times.calls.partition_point(|at| *at <= now);
-                times.calls.insert(place, now);
+                self.groups.update(group, |times| {
+                    times.window = Duration::from_secs(limit.window_s.into());
+                    let place = times.calls.partition_point(|at| *at <= now);
+                    times.calls.insert(place, now);
+                });
                 self.remembered += 1;
             }
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use weaver_types::{AgentId, CapabilityId, PrincipalId, RunId, Tenant, Timestamp};
 
 /// Calls that one limit counts together, as a query names them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GroupRef<'a> {
     pub(crate) limit: &'a str,
     pub(crate) tenant: &'a Tenant,
@@ -28,6 +28,22 @@ impl GroupRef<'_> {
             run: self.run.cloned(),
             agent: self.agent.cloned(),
         }
+    }
+}
+
+/// What a group does not have is not hashed: equality tells the few apart that differ in nothing else.
+impl Hash for GroupRef<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { limit, tenant, principal, capability, run, agent } = self;
+        limit.hash(state);
+        tenant.as_str().hash(state);
+        let names = [
+            principal.map(PrincipalId::as_str),
+            capability.map(CapabilityId::as_str),
+            run.map(RunId::as_str),
+            agent.map(AgentId::as_str),
+        ];
+        names.into_iter().flatten().for_each(|name| name.hash(state));
     }
 }
 
@@ -128,9 +144,16 @@ impl Groups {
         self.0.get(&group as &dyn GroupName)
     }
 
-    /// The times of a group, empty where it is new.
-    pub(crate) fn of(&mut self, group: GroupRef<'_>) -> &mut Times {
-        self.0.entry(group.to_group()).or_default()
+    /// Changes the times of a group, which are empty where it is new. Its name is copied only then.
+    pub(crate) fn update(&mut self, group: GroupRef<'_>, change: impl FnOnce(&mut Times)) {
+        match self.0.get_mut(&group as &dyn GroupName) {
+            Some(times) => change(times),
+            None => {
+                let mut times = Times::default();
+                change(&mut times);
+                self.0.insert(group.to_group(), times);
+            }
+        }
     }
 
     pub(crate) fn times(&self) -> impl Iterator<Item = &Times> {
