@@ -1,14 +1,14 @@
 //! Calls that a limit counts together, and when each group was called.
 
 use std::borrow::Borrow;
-use std::collections::{HashMap, VecDeque};
-use std::hash::{Hash, Hasher};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use weaver_types::{AgentId, CapabilityId, PrincipalId, RunId, Tenant, Timestamp};
 
 /// Calls that one limit counts together, as a query names them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct GroupRef<'a> {
     pub(crate) limit: &'a str,
     pub(crate) tenant: &'a Tenant,
@@ -28,22 +28,6 @@ impl GroupRef<'_> {
             run: self.run.cloned(),
             agent: self.agent.cloned(),
         }
-    }
-}
-
-/// What a group does not have is not hashed: equality tells the few apart that differ in nothing else.
-impl Hash for GroupRef<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let Self { limit, tenant, principal, capability, run, agent } = self;
-        limit.hash(state);
-        tenant.as_str().hash(state);
-        let names = [
-            principal.map(PrincipalId::as_str),
-            capability.map(CapabilityId::as_str),
-            run.map(RunId::as_str),
-            agent.map(AgentId::as_str),
-        ];
-        names.into_iter().flatten().for_each(|name| name.hash(state));
     }
 }
 
@@ -89,12 +73,6 @@ impl<'a> Borrow<dyn GroupName + 'a> for Group {
     }
 }
 
-impl Hash for dyn GroupName + '_ {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.view().hash(state);
-    }
-}
-
 impl PartialEq for dyn GroupName + '_ {
     fn eq(&self, other: &Self) -> bool {
         self.view() == other.view()
@@ -103,9 +81,15 @@ impl PartialEq for dyn GroupName + '_ {
 
 impl Eq for dyn GroupName + '_ {}
 
-impl Hash for Group {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.view().hash(state);
+impl PartialOrd for dyn GroupName + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for dyn GroupName + '_ {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.view().cmp(&other.view())
     }
 }
 
@@ -116,6 +100,18 @@ impl PartialEq for Group {
 }
 
 impl Eq for Group {}
+
+impl PartialOrd for Group {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Group {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.view().cmp(&other.view())
+    }
+}
 
 /// The times of the calls of a group, earliest first, with how long each counts.
 #[derive(Debug, Clone, Default)]
@@ -131,9 +127,10 @@ impl Times {
     }
 }
 
-/// The times of all groups. The hash is keyed (SipHash): others choose the names.
+/// The times of all groups, in order: names differ early, so a search compares less than a keyed hash
+/// would read, and whoever chooses the names cannot make it slow.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Groups(HashMap<Group, Times>);
+pub(crate) struct Groups(BTreeMap<Group, Times>);
 
 impl Groups {
     pub(crate) fn len(&self) -> usize {
