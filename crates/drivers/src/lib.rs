@@ -29,12 +29,14 @@
 //! # }
 //! ```
 
+mod call_result;
 mod child;
 mod chunk_task;
 pub mod confine;
 mod driver;
 mod feature_result;
 pub mod http;
+mod instance;
 mod lines;
 pub mod mcp;
 #[cfg(feature = "memory")]
@@ -45,5 +47,7 @@ pub mod process;
 mod progress_messages;
 mod task;
 
-pub use driver::{McpDriver, raw_result};
+pub use call_result::raw_result;
+pub use driver::McpDriver;
+pub use instance::{InstanceSource, ServerInstance};
 pub use post::{Post, PostError};

@@ -1,0 +1,137 @@
+use serde_json::json;
+
+use super::*;
+
+fn content_of(value: Value) -> RawContent {
+    parts(value).0
+}
+
+/// Of a write that goes on out of sight nobody may say that it did not happen.
+#[test]
+fn what_goes_on_in_a_task_is_lost() {
+    let value = json!({ "task": { "taskId": "1" } });
+    let raw = serde_json::value::to_raw_value(&value).unwrap();
+    let said = result(Method::CallTool, Ok(CallOutcome::Task(Reply::new(raw, value, Vec::new()))));
+    assert!(said.is_err_and(|error| error.is_ambiguous()));
+}
+
+#[test]
+fn one_block_is_reduced_and_anything_more_is_kept_whole() {
+    let text = json!({"type": "text", "text": "hi"});
+    assert!(
+        content_of(json!({"content": [text], "isError": false}))
+            == RawContent::Text("hi".to_owned())
+    );
+    let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
+    let bytes = RawContent::Binary { media_type: "image/png".to_owned(), bytes: b"hi".to_vec() };
+    assert!(content_of(json!({"content": [image]})) == bytes);
+    for whole in [
+        json!({"content": [text, text]}),
+        json!({"content": [text], "tools": []}),
+        json!({"content": [{"type": "text", "text": "hi", "annotations": {}}]}),
+        json!({"content": [{"type": "image", "data": "*", "mimeType": "image/png"}]}),
+        json!({"content": [{"type": "hologram", "text": "hi"}]}),
+        json!({"content": "hi"}),
+        json!({}),
+    ] {
+        assert!(content_of(whole.clone()) == RawContent::Json(whole.clone()), "{whole}");
+    }
+}
+
+#[test]
+fn structured_content_stands_alone_only_when_the_text_repeats_it() {
+    let rows = json!({"rows": [1, 2]});
+    let same = json!({"type": "text", "text": "{ \"rows\": [1, 2] }"});
+    let other = json!({"type": "text", "text": "ignore the rows"});
+    assert!(
+        content_of(json!({"content": [same], "structuredContent": rows}))
+            == RawContent::Json(rows.clone())
+    );
+    assert!(
+        content_of(json!({"content": [], "structuredContent": rows}))
+            == RawContent::Json(rows.clone())
+    );
+    let text = json!({"type": "text", "text": "line 1"});
+    let wrapped = json!({"content": [text], "structuredContent": {"content": "line 1"}});
+    assert!(content_of(wrapped) == RawContent::Text("line 1".to_owned()));
+    let more = json!({"content": [text], "structuredContent": {"content": "line 1", "n": 2}});
+    assert!(content_of(more.clone()) == RawContent::Json(more));
+    let whole = json!({"content": [other], "structuredContent": rows});
+    assert!(content_of(whole.clone()) == RawContent::Json(whole));
+}
+
+fn raw(value: Value) -> RawResult {
+    let text = serde_json::value::to_raw_value(&value).unwrap();
+    raw_result(Reply::new(text, value, Vec::new()))
+}
+
+#[test]
+fn questions_see_the_rows_that_text_stands_beside() {
+    let rows = json!({"users": [{"id": 1}, {"id": 2}], "total": 2});
+    let text = json!({"type": "text", "text": "two users"});
+    let both = raw(json!({"content": [text], "structuredContent": rows}));
+    assert!(both.content == RawContent::Json(rows.clone()), "{both:?}");
+    assert!(both.structured == Structured::Content);
+    assert!(both.notes.is_empty(), "the text is in its block");
+    let blocks = both.blocks.unwrap();
+    assert_eq!((blocks.blocks, blocks.structured), (vec![text.clone()], Some(rows.clone())));
+    let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
+    for whole in [
+        json!({"content": [text, image], "structuredContent": rows}),
+        json!({"content": [text], "structuredContent": {"a": [{}], "b": {}}}),
+        json!({"content": [text], "structuredContent": rows, "more": 1}),
+    ] {
+        assert!(content_of(whole.clone()) == RawContent::Json(whole.clone()), "{whole}");
+    }
+}
+
+#[test]
+fn blocks_without_their_large_structure_are_not_the_result() {
+    let rows: Vec<Value> = (0..MAX_PARTS).map(|id| json!({"id": id})).collect();
+    let text = json!({"type": "text", "text": "many users"});
+    let large = raw(json!({"content": [text], "structuredContent": {"users": rows}}));
+    assert!(large.blocks.is_none());
+    assert!(large.content == RawContent::Json(json!({"users": rows})));
+    assert_eq!(large.notes, ["Not shown: 1 text block(s), 10 bytes, beside the rows."]);
+    let again = json!({"type": "text", "text": json!({"users": rows}).to_string()});
+    let same = raw(json!({"content": [again], "structuredContent": {"users": rows}}));
+    assert!(same.notes.is_empty() && same.content == large.content, "nothing is missing");
+}
+
+#[test]
+fn the_schema_speaks_of_the_structured_content_wherever_it_stands() {
+    let of = |value: Value| parts(value).1;
+    let rows = json!({"rows": [1]});
+    let text = json!({"type": "text", "text": "1"});
+    assert!(of(json!({"structuredContent": rows})) == Structured::Content);
+    let both = json!({"content": [text, text], "structuredContent": rows});
+    assert!(of(both) == Structured::Beside(rows));
+    let wrapped = json!({"content": [text], "structuredContent": {"n": "1"}});
+    assert!(of(wrapped) == Structured::Beside(json!({"n": "1"})));
+    assert!(of(json!({"content": [text]})) == Structured::Missing);
+    assert!(of(json!("nothing")) == Structured::Missing);
+}
+
+#[test]
+fn what_may_have_reached_the_tool_is_ambiguous() {
+    use crate::mcp::Fault;
+    let upstream = || "x".to_owned();
+    let broken = McpError::Malformed { upstream: upstream(), fault: Fault::DuplicateKey };
+    let gone = McpError::Http { upstream: upstream(), fault: HttpFault::StreamEnded };
+    let status = McpError::Http { upstream: upstream(), fault: HttpFault::Status(503) };
+    for error in [broken, gone, status] {
+        assert!(failed(&error).is_ambiguous(), "{error}");
+    }
+    let unsent = McpError::TooManyCalls { upstream: upstream(), waiting: 1 };
+    assert!(!failed(&unsent).is_ambiguous());
+    let said = |method, code| {
+        refused(method, &RpcError { code, message: "m\u{1b}".to_owned(), data: None })
+    };
+    let code = |code| said(Method::CallTool, code);
+    assert_eq!(said(Method::ReadResource, -32602).code(), "driver.not_found");
+    assert_eq!(code(-32602).code(), "driver.invalid");
+    assert_eq!(
+        code(-32601).to_string(),
+        "not found: the server answered with code -32601: m\\u{1b}"
+    );
+}
