@@ -254,7 +254,11 @@ fn shown(status: &DaemonStatus) -> String {
                 format!("{}: {}", output::verdict(false, &server.state), escape::line(problem))
             }
         };
-        out.push_str(&format!("  {name}: {state}\n"));
+        let further = match server.further_instances {
+            0 => String::new(),
+            many => format!(", and {many} of its own for further clients"),
+        };
+        out.push_str(&format!("  {name}: {state}{further}\n"));
     }
     out.push_str(&match server.held {
         0 => "\nNo call waits for an approval.\n".to_owned(),

@@ -85,6 +85,7 @@ fn shim_options(args: &Serve) -> Result<ShimOptions, Failure> {
         config,
         unsigned_development: args.unsigned_development,
         profile: args.profile.clone(),
+        folder: std::env::current_dir().ok(),
         label: args.label.clone().unwrap_or_else(|| "client".to_owned()),
         resumed: false,
     };

@@ -64,7 +64,7 @@ pub use profile::{Mode, Profile};
 pub use sentinel::Sentinel;
 pub(crate) use server::legal_name;
 pub use tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, ToolImplementation};
-pub use upstream::{Limits, Transport, Upstream};
+pub use upstream::{Limits, Sharing, Transport, Upstream, WORKSPACE_FOLDER};
 pub use weaver_policy::Finding;
 pub use word_table::{WordTable, WordTableError};
 

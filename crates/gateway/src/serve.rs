@@ -22,6 +22,7 @@ mod call;
 mod call_progress;
 mod callers;
 mod client;
+mod client_folders;
 mod client_link;
 mod client_process;
 mod clock;
@@ -43,6 +44,7 @@ mod gateway;
 mod heartbeat;
 mod import;
 mod inbox;
+mod instance_key;
 mod justification;
 mod lines;
 mod listed_item;
@@ -129,6 +131,7 @@ pub fn run(config: Config, options: ServeOptions, profile: Option<&str>) -> Resu
             client: ClientKey::of_this_process().map_err(|error| ServeError::Run(error.into()))?,
             principal: None,
             profile: profile.map(str::to_owned),
+            folder: std::env::current_dir().ok(),
             label: "standard input".to_owned(),
         };
         let ended = server.serve_alone(&owner, tokio::io::stdin(), tokio::io::stdout()).await;

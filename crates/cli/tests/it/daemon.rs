@@ -51,6 +51,11 @@ impl Shared {
 
     /// Kills the daemon as nothing else would.
     fn kill(&self) {
+        let end = Instant::now() + Duration::from_secs(30);
+        while self.verb("status", &["--json"]).code != 0 {
+            assert!(Instant::now() < end, "no daemon was started again");
+            thread::sleep(Duration::from_millis(50));
+        }
         let pid = self.status()["pid"].to_string();
         assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
     }

@@ -62,6 +62,7 @@ pub(crate) fn text(id: &Value, text: &str) {
 }
 
 fn run(mut behaviour: &str) {
+    let mut calls = 0;
     for line in std::io::stdin().lines() {
         let Ok(line) = line else { return };
         let message: Value = serde_json::from_str(&line).unwrap();
@@ -88,7 +89,11 @@ fn run(mut behaviour: &str) {
                     behaviour = if behaviour == "turncoat" { "drift" } else { "mum" };
                     put(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
                 }
-                call(id, params);
+                calls += 1;
+                match params["name"] == "count" {
+                    true => count(id, calls),
+                    false => call(id, params),
+                }
             }
             _ if id.is_null() => {}
             _ => put(
@@ -97,6 +102,12 @@ fn run(mut behaviour: &str) {
             ),
         }
     }
+}
+
+/// What a server remembers, and where it works.
+fn count(id: &Value, calls: u32) {
+    let folder = std::env::current_dir().unwrap();
+    text(id, &format!("call {calls} in {}", folder.display()));
 }
 
 fn tool(name: &str, description: &str, properties: Value) -> Value {
@@ -133,6 +144,7 @@ pub(crate) fn tools(behaviour: &str) -> Vec<Value> {
                 "enum": ["x\u{1b}"]}, "enum": {"type": "string", "title": "t\u{200b}"}});
             all.push(tool("paint", "a\u{1b}[31mb\u{e0041}\u{7f}", hidden));
         }
+        "counting" => all.push(tool("count", "Counts the calls of this server.", json!({}))),
         "good" => all.extend(content_tools()),
         "steps" => {
             let message = json!({"to": {"type": "string"}, "text": {"type": "string"}});

@@ -53,6 +53,9 @@ mod hostile;
 mod http;
 #[cfg(test)]
 mod inspect;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod instances;
 #[cfg(test)]
 mod kernel_commands;
 #[cfg(test)]

@@ -11,9 +11,9 @@ use weaver_types::{TIMEOUT_MS, UpstreamName};
 use super::confine;
 use super::interpolate::{Lookup, expand};
 use super::node::{Node, shown};
-use super::upstream::{Limits, Transport, Upstream};
+use super::upstream::{Limits, Sharing, Transport, Upstream, WORKSPACE_FOLDER};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "command",
     "args",
     "env",
@@ -26,6 +26,7 @@ const KEYS: [&str; 12] = [
     "initialize_timeout_ms",
     "confine",
     "limits",
+    "instances",
 ];
 const LIMITS: [&str; 4] = ["calls", "waiting", "calls_per_second", "message_kb"];
 /// How long a server may take to start, in milliseconds: from a second to ten minutes.
@@ -47,6 +48,9 @@ const KINDS: [(&str, Kind); 4] = [
     ("sse", Kind::Sse),
 ];
 
+const SHARING: [(&str, Sharing); 3] =
+    [("client", Sharing::Client), ("folder", Sharing::Folder), ("shared", Sharing::All)];
+
 /// What entries are read with.
 pub(super) struct ExpansionContext<'a> {
     /// Relative paths start here.
@@ -63,7 +67,9 @@ pub(super) fn read(
 ) -> Option<Upstream> {
     let parsed = parse_name(name, node, out);
     let table = node.section(&KEYS, out)?;
-    let entry = Entry { node, table, context };
+    let sharing = table.get("instances").map(|node| node.word(&SHARING, out));
+    let sharing = sharing.unwrap_or(Some(Sharing::default()));
+    let entry = Entry { node, table, context, sharing: sharing.unwrap_or_default() };
     if table.get("disabled").and_then(|flag| flag.flag(out)).unwrap_or(false) {
         return None;
     }
@@ -79,6 +85,7 @@ pub(super) fn read(
         timeout: timeout.map(Duration::from_millis),
         initialize_timeout: initialize.map(Duration::from_millis),
         limits,
+        sharing: sharing?,
     })
 }
 
@@ -127,6 +134,7 @@ struct Entry<'a> {
     node: &'a Node,
     table: &'a BTreeMap<String, Node>,
     context: &'a ExpansionContext<'a>,
+    sharing: Sharing,
 }
 
 impl Entry<'_> {
@@ -185,7 +193,12 @@ impl Entry<'_> {
         let env = self.map("env", is_variable, "1 or more characters without `=` or NUL", out);
         let cwd = match self.table.get("cwd") {
             None => Some(None),
-            Some(node) => self.filled(node, out).map(|path| Some(self.context.base.join(path))),
+            Some(node) => {
+                self.filled(node, out).map(|path| match path.starts_with(WORKSPACE_FOLDER) {
+                    true => Some(PathBuf::from(path)),
+                    false => Some(self.context.base.join(path)),
+                })
+            }
         };
         let confine = match self.table.get("confine") {
             None => Some(None),
@@ -233,7 +246,12 @@ impl Entry<'_> {
     }
 
     fn expanded(&self, node: &Node, out: &mut Vec<Finding>) -> Option<String> {
-        expanded(node, self.context, out)
+        // The folder is filled in when an instance is started for it.
+        let own = |name: &str| match (name, self.sharing) {
+            ("workspaceFolder", Sharing::Folder) => Some(WORKSPACE_FOLDER.to_owned()),
+            _ => (self.context.lookup)(name),
+        };
+        expanded(node, &ExpansionContext { lookup: &own, ..*self.context }, out)
     }
 
     /// As [`Self::expanded`], and not empty.

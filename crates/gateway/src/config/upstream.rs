@@ -22,7 +22,25 @@ pub struct Upstream {
     pub initialize_timeout: Option<Duration>,
     /// What else it may be asked.
     pub limits: Limits,
+    /// Which clients share a process of it, or a session at it.
+    pub sharing: Sharing,
 }
+
+/// Which clients share an instance of a server: a process, or a session over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sharing {
+    /// None: each has its own.
+    #[default]
+    Client,
+    /// Those that work in the same folder.
+    Folder,
+    /// All.
+    All,
+}
+
+/// What stands for the folder of the clients in the arguments, variables and working directory of a
+/// server that is started for each folder.
+pub const WORKSPACE_FOLDER: &str = "${workspaceFolder}";
 
 /// What a server may be asked; `None` for the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

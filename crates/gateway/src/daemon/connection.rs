@@ -168,6 +168,7 @@ impl Daemon {
             client,
             principal: None,
             profile: request.profile.clone(),
+            folder: request.folder.clone(),
             label: request.label.chars().take(64).collect(),
         })
     }

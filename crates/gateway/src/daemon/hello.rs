@@ -50,6 +50,9 @@ pub struct SessionRequest {
     pub unsigned_development: bool,
     /// The profile.
     pub profile: Option<String>,
+    /// The folder that the client was started in.
+    #[serde(default)]
+    pub folder: Option<PathBuf>,
     /// What the session is called where an operator sees it. It gives no right.
     pub label: String,
     /// True for a client that goes on after its connection broke: it is in the middle of a session.

@@ -138,6 +138,7 @@ impl HttpSessions {
             client: ClientKey::Token(caller.name().to_owned()),
             principal: caller.client.as_ref().map(|client| client.principal.clone()),
             profile: caller.client.as_ref().and_then(|client| client.profile.clone()),
+            folder: None,
             label: format!("http {}", caller.name()),
         };
         let messages = gateway.server.begin(&owner).map_err(NoSession::Refused)?;

@@ -78,7 +78,11 @@ pub(crate) async fn run(client: &Client, call: CallRequest<'_>) -> Result<CallOu
     // What the server asks while the call runs, it asks of this client.
     let upstreams = &client.gateway.upstreams;
     let server = upstreams.of(request.capability_id.as_str()).map(|entry| &entry.name);
-    let _calling = server.map(|server| upstreams.callers.enter(server, &client.link));
+    let run = client.run().await?;
+    if let Some(folder) = &client.folder {
+        upstreams.callers.folders.note(&run.run_id, folder);
+    }
+    let _calling = server.map(|server| upstreams.callers.enter(server, &client.link, &run.run_id));
     let call = Call { request: &request, arguments: Some(arguments), mode };
     let progress = options.progress;
     let done = once(client, call, progress.clone()).await?;
@@ -116,13 +120,16 @@ async fn once(
     call: Call<'_>,
     progress: Option<ProgressSink>,
 ) -> Result<Invocation, ServeError> {
+    let run = client.run().await?;
+    if let Some(entry) = client.gateway.upstreams.of(call.request.capability_id.as_str()) {
+        entry.free_first(&client.gateway, &run.run_id).await;
+    }
     if let Some(problem) = unavailable(client, &call.request.capability_id).await {
         let reason = ReasonCode::UpstreamUnavailable;
         let said = Contribution::new(Check::System, Verdict::Deny, reason, problem)
             .discharged_by(Discharge::Wait { retry_after_ms: 10_000 });
         return reject(client, call.request, said).await;
     }
-    let run = client.run().await?;
     let principal = client.principal()?;
     let caller = Caller { run: &run, principal: &principal };
     Ok(match progress {

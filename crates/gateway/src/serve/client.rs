@@ -1,6 +1,7 @@
 //! One client of the gateway: who it acts as, what it sees of the tools, and the run it works in.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -18,10 +19,18 @@ pub(crate) struct Client {
     pub(crate) gateway: Arc<Gateway>,
     /// What it sees.
     pub(crate) profile: Profile,
+    /// The folder that it was started in, where it runs on this machine.
+    pub(crate) folder: Option<PathBuf>,
     /// What goes to and from it beside its requests.
     pub(crate) link: Arc<ClientLink>,
     principal: ArcSwap<GrantedPrincipal>,
     runs: Arc<RunKeeper>,
+}
+
+/// What a client sees, and where it works.
+pub(crate) struct ClientView {
+    pub(crate) profile: Profile,
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// A principal, and the policy that grants it what it has.
@@ -45,14 +54,15 @@ impl Client {
     /// [`ServeError::Principal`], when the policy in force does not name the principal.
     pub(crate) fn new(
         gateway: &Arc<Gateway>,
-        profile: Profile,
+        view: ClientView,
         principal: &PrincipalId,
         runs: Arc<RunKeeper>,
     ) -> Result<Self, ServeError> {
+        let ClientView { profile, folder } = view;
         let granted = GrantedPrincipal::of(principal, gateway.kernel.policy())?;
         let principal = ArcSwap::from_pointee(granted);
         let link = Arc::default();
-        Ok(Self { gateway: Arc::clone(gateway), profile, link, principal, runs })
+        Ok(Self { gateway: Arc::clone(gateway), profile, folder, link, principal, runs })
     }
 
     /// The run of this client, the same until it has been idle for long.

@@ -1,31 +1,30 @@
 //! One upstream server: connects it, registers its tools, and knows whether it is available.
 
 mod features;
+mod instances;
+mod listing;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
-use weaver_agent_kernel::{Contract, Driver};
-use weaver_drivers::McpDriver;
-use weaver_drivers::confine::{Enforced, Protection};
-use weaver_drivers::mcp::{
-    Connection, ListedTool, LogLevel, McpError, Redactor, ServerList, Upstream, UpstreamConfig,
-};
-use weaver_types::{Capability, CapabilityId, EventKind, UpstreamName};
+use weaver_drivers::confine::{Launcher, Protection};
+use weaver_drivers::mcp::{LogLevel, Redactor, ServerList, Upstream, UpstreamConfig};
+use weaver_types::{CapabilityId, RunId, UpstreamName};
 
-use self::features::FeatureRegistrations;
+use self::instances::Instances;
+pub(super) use self::listing::note;
+use super::client_folders::ClientFolders;
 use super::gateway::Gateway;
-use super::import;
+use super::instance_key::InstanceKey;
 use super::server_events::ServerEvents;
 use super::server_feature::ServerFeatures;
-use super::server_requests;
-use super::upstream_config::upstream_config;
-use crate::config;
+use super::upstream_config::{upstream_config, upstream_config_in};
+use crate::config::{self, Config};
 
 /// How long a call waits for its server to list again, or to come back.
 const RELIST: Duration = Duration::from_secs(30);
@@ -38,21 +37,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The pause before a server that is away is tried again; it doubles with each failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How many rejected tools are recorded.
-const MAX_LEFT_OUT: usize = 20;
-/// How many characters of a problem are recorded.
-const MAX_PROBLEM: usize = 2_000;
-
-/// How many changed tools of one listing are recorded, and how many changes of each.
-const MAX_TOLD: usize = 50;
-const MAX_CHANGES: usize = 50;
-
 /// One upstream.
 pub(crate) struct Entry {
     pub(crate) name: UpstreamName,
     config: config::Upstream,
     redactor: Redactor,
-    upstream: RwLock<Arc<Upstream>>,
+    pub(super) instances: Arc<Instances>,
     state: Mutex<State>,
     started: Instant,
     /// One listing at a time.
@@ -71,6 +61,16 @@ pub(crate) struct Entry {
     settled: watch::Sender<bool>,
     /// True once the gateway ends and nobody waits for a server.
     closing: watch::Receiver<bool>,
+}
+
+/// What all upstreams have in common.
+pub(crate) struct EntryContext<'a> {
+    pub(crate) whole: &'a Arc<Config>,
+    pub(crate) redactor: &'a Redactor,
+    pub(crate) launcher: &'a Launcher,
+    pub(crate) closing: &'a watch::Receiver<bool>,
+    pub(crate) events: &'a ServerEvents,
+    pub(crate) folders: &'a ClientFolders,
 }
 
 #[derive(Default)]
@@ -107,43 +107,52 @@ impl MissingStatus {
     }
 }
 
-/// The result of one `tools/list`.
-struct Listing {
-    listed: BTreeMap<CapabilityId, Arc<Value>>,
-    left_out: Vec<String>,
-}
-
 impl Entry {
-    pub(crate) fn new(
-        config: &config::Upstream,
-        connection: UpstreamConfig,
-        redactor: &Redactor,
-        closing: watch::Receiver<bool>,
-        events: &ServerEvents,
-    ) -> Self {
-        let connection = UpstreamConfig { redactor: Some(redactor.clone()), ..connection };
+    pub(crate) fn new(config: &config::Upstream, shared: &EntryContext<'_>) -> Self {
+        let EntryContext { whole, redactor, launcher, closing, events, folders } = shared;
+        let configured =
+            |connection| UpstreamConfig { redactor: Some((*redactor).clone()), ..connection };
         let wake = Arc::new(Notify::new());
-        let connection = events.attach(&config.name, &wake, connection);
+        let first = configured(upstream_config(config, whole, launcher));
+        let first = events.attach(&config.name, &wake, first);
+        let further = {
+            let (config, whole) = (config.clone(), Arc::clone(whole));
+            let (launcher, redactor) = ((*launcher).clone(), (*redactor).clone());
+            let events = (*events).clone();
+            move |key: &InstanceKey| {
+                let connection = match key {
+                    InstanceKey::Run(_) => upstream_config(&config, &whole, &launcher),
+                    InstanceKey::Folder(folder) => {
+                        upstream_config_in(folder, &config, &whole, &launcher)
+                    }
+                };
+                let redactor = Some(redactor.clone());
+                let connection = UpstreamConfig { redactor, ..connection };
+                events.attach_further(&config.name, key, connection)
+            }
+        };
+        let instances = Instances::new(config.sharing, folders, first, Box::new(further));
         Self {
             name: config.name.clone(),
             config: config.clone(),
-            redactor: redactor.clone(),
-            upstream: RwLock::new(Arc::new(Upstream::new(connection))),
+            redactor: (*redactor).clone(),
+            instances: Arc::new(instances),
             state: Mutex::default(),
             started: Instant::now(),
             listing: tokio::sync::Mutex::default(),
             wake,
             features: RwLock::default(),
-            events: events.clone(),
+            events: (*events).clone(),
             log_level: Mutex::default(),
             looks: watch::Sender::new(0),
             settled: watch::Sender::new(false),
-            closing,
+            closing: (*closing).clone(),
         }
     }
 
+    /// The instance whose tools are listed.
     fn upstream(&self) -> Arc<Upstream> {
-        Arc::clone(&self.upstream.read().unwrap_or_else(PoisonError::into_inner))
+        self.instances.first()
     }
 
     /// Keeps the server connected and its tools current until the gateway ends. A server that is
@@ -286,24 +295,51 @@ impl Entry {
     }
 
     pub(crate) async fn close(&self) {
-        self.upstream().close().await;
+        let first = self.upstream();
+        let further = self.instances.take_further();
+        let all = further.iter().chain([&first]).map(|upstream| upstream.close());
+        futures_util::future::join_all(all).await;
+    }
+
+    /// Ends the further instances whose clients are gone, given the runs that go on.
+    pub(crate) async fn end_unused(&self, runs: &BTreeSet<RunId>) {
+        let unused = self.instances.take_unused(runs);
+        futures_util::future::join_all(unused.iter().map(|upstream| upstream.close())).await;
+    }
+
+    /// Before a client's first call: starts the first instance anew where the client that worked with
+    /// it is gone, for nobody gets it as another left it.
+    pub(crate) async fn free_first(&self, gateway: &Gateway, run: &RunId) {
+        if !self.instances.is_new(run) {
+            return;
+        }
+        let runs = gateway.runs.current().await;
+        if self.instances.first_is_left(&runs) {
+            self.start_anew(gateway).close().await;
+        }
     }
 
     /// Ends the server and starts it anew, confined by what has to be kept from it now.
     pub(crate) async fn restart(&self, gateway: &Gateway) {
-        let upstream = self.upstream();
-        let covered = upstream.enforced().await;
+        let covered = self.upstream().enforced().await;
         if !covered.is_some_and(|kept| kept.protections.contains(&Protection::Mounts)) {
             return;
         }
         tracing::warn!(upstream = %self.name, "started again: a file that is kept from it was replaced or made");
+        let further = self.instances.take_further();
+        let first = self.start_anew(gateway);
+        let all = further.iter().chain([&first]).map(|upstream| upstream.kill());
+        futures_util::future::join_all(all).await;
+    }
+
+    /// Puts a fresh first instance in place of the one that there was, which it gives back.
+    fn start_anew(&self, gateway: &Gateway) -> Arc<Upstream> {
         let config = upstream_config(&self.config, &gateway.config, &gateway.launcher);
         let config = UpstreamConfig { redactor: Some(self.redactor.clone()), ..config };
         let config = self.events.attach(&self.name, &self.wake, config);
-        let fresh = Arc::new(Upstream::new(config));
-        *self.upstream.write().unwrap_or_else(PoisonError::into_inner) = fresh;
-        upstream.kill().await;
+        let former = self.instances.replace_first(config);
         self.wake.notify_one();
+        former
     }
 
     /// Lists the tools again, if the server says that they changed or has gone away, so that a call
@@ -337,142 +373,6 @@ impl Entry {
         let _one_at_a_time = self.listing.lock().await;
         self.relist(gateway).await
     }
-
-    async fn relist(&self, gateway: &Gateway) -> Result<usize, ()> {
-        match self.upstream().listing().await {
-            Ok((connection, tools)) => {
-                let features = self.ask_features(&connection).await;
-                Ok(self.take_in(gateway, &tools, features, &connection).await)
-            }
-            Err(error) => {
-                self.lost(gateway, &error).await;
-                Err(())
-            }
-        }
-    }
-
-    async fn take_in(
-        &self,
-        gateway: &Gateway,
-        tools: &[ListedTool],
-        features: ServerFeatures,
-        connection: &Connection,
-    ) -> usize {
-        if let Some(enforced) = connection.enforced() {
-            gateway.confined.note(self.name.clone(), self.upstream().config(), enforced);
-        }
-        let registrations = self.feature_capabilities(&features, connection);
-        let FeatureRegistrations { set: mut more, left_out: unread } = registrations;
-        more.extend(server_requests::capabilities(&self.name, &gateway.upstreams.relays));
-        let Listing { listed, mut left_out } = self.register(gateway, tools, more, connection);
-        left_out.extend(unread);
-        self.put_features(gateway, features);
-        let count = listed.len();
-        if self.set_ready(listed) {
-            left_out.extend(gateway.tools_changed(&self.name));
-            for problem in &left_out {
-                tracing::warn!(upstream = %self.name, "a tool was left out: {problem}");
-            }
-            let fields = fields([
-                ("upstream", json!(self.name)),
-                ("tools", json!(count)),
-                ("confinement", json!(connection.enforced().map(Enforced::to_json))),
-                ("left_out", json!(left_out.iter().take(MAX_LEFT_OUT).collect::<Vec<_>>())),
-            ]);
-            note(gateway, EventKind::UpstreamReady, fields).await;
-            self.tell_changes(gateway).await;
-        }
-        count
-    }
-
-    /// Records which of its tools are not as they were registered and approved.
-    async fn tell_changes(&self, gateway: &Gateway) {
-        let changed = self.tools().into_keys().filter_map(|id| {
-            let contract = gateway.kernel.contract(&id).filter(Contract::mismatch)?;
-            Some((id, contract))
-        });
-        for (id, contract) in changed.take(MAX_TOLD) {
-            tracing::warn!(tool = %id, "a tool is not what was approved: {}", contract.drift.summary());
-            let changes: Vec<_> = contract.drift.changes().iter().take(MAX_CHANGES).collect();
-            let fields = fields([
-                ("upstream", json!(self.name)),
-                ("capability", json!(id)),
-                ("status", json!(contract.state)),
-                ("enforcement", json!(contract.enforcement)),
-                ("fingerprint", json!(contract.fingerprint)),
-                ("registered_fingerprint", json!(contract.registered)),
-                ("class", json!(contract.drift.class())),
-                ("changes", json!(changes)),
-            ]);
-            note(gateway, EventKind::ContractChanged, fields).await;
-        }
-    }
-
-    fn register(
-        &self,
-        gateway: &Gateway,
-        tools: &[ListedTool],
-        more: Vec<(Capability, Arc<dyn Driver>)>,
-        connection: &Connection,
-    ) -> Listing {
-        let (instructions, generation) =
-            (connection.server().instructions(), connection.generation());
-        let mut set = more;
-        let mut listed = BTreeMap::new();
-        let mut left_out = Vec::new();
-        for tool in tools {
-            match import::propose(&self.config, tool, instructions) {
-                Ok(capability) => {
-                    let runtime = tokio::runtime::Handle::current();
-                    let driver = McpDriver::new(self.upstream(), tool.name(), runtime)
-                        .of_generation(generation);
-                    listed.insert(capability.id().clone(), Arc::new(tool.value().clone()));
-                    set.push((capability, Arc::new(driver)));
-                }
-                Err(problem) => left_out.push(problem.to_string()),
-            }
-        }
-        match gateway.registry.replace_prefix(&format!("{}.", self.name), set) {
-            Ok(errors) => left_out.extend(errors.into_iter().map(|error| error.to_string())),
-            Err(error) => left_out.push(error.to_string()),
-        }
-        listed.retain(|id, _| gateway.registry.contains(id));
-        Listing { listed, left_out }
-    }
-
-    fn set_ready(&self, tools: BTreeMap<CapabilityId, Arc<Value>>) -> bool {
-        let Ok(mut state) = self.state.lock() else { return false };
-        let changed = !state.ready || state.problem.is_some() || state.tools != tools;
-        *state = State { tools, problem: None, ready: true };
-        changed
-    }
-
-    async fn lost(&self, gateway: &Gateway, error: &McpError) {
-        // The text also reaches a model.
-        let problem = gateway.kernel.firewall().redact_text(&error.explained()).text;
-        let news = match self.state.lock() {
-            // The cause says more than "too early to try again".
-            Ok(state) if state.problem.is_some() && matches!(error, McpError::Backoff { .. }) => {
-                return;
-            }
-            Ok(mut state) => {
-                let news = state.problem.is_none();
-                state.problem = Some(problem.clone());
-                news
-            }
-            Err(_) => false,
-        };
-        if !news {
-            return;
-        }
-        tracing::warn!(upstream = %self.name, "{problem}");
-        let fields = fields([
-            ("upstream", json!(self.name)),
-            ("code", json!(error.code())),
-            ("problem", json!(problem.chars().take(MAX_PROBLEM).collect::<String>())),
-        ]);
-        note(gateway, EventKind::UpstreamLost, fields).await;
-    }
 }
 
 /// Whether the server said that one of its lists changed, or has gone away.
@@ -486,14 +386,4 @@ async fn is_stale(upstream: &Upstream) -> bool {
         }
     }
     false
-}
-
-fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
-    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
-}
-
-pub(super) async fn note(gateway: &Gateway, kind: EventKind, fields: Map<String, Value>) {
-    if let Err(error) = gateway.kernel.note(kind, fields).await {
-        tracing::error!(%error, "an event could not be recorded");
-    }
 }

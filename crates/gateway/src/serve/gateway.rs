@@ -28,7 +28,7 @@ use crate::config::{Config, WordTable};
 
 /// The gateway.
 pub(crate) struct Gateway {
-    pub(crate) config: Config,
+    pub(crate) config: Arc<Config>,
     pub(crate) kernel: Kernel,
     pub(crate) registry: Arc<Registry>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -80,6 +80,7 @@ impl Gateway {
         runs.remove_stale(&kernel).await?;
         let firewall = kernel.firewall().clone();
         let redactor = Redactor::new(move |text| firewall.redact_text(text).text);
+        let config = Arc::new(config);
         let upstreams = Upstreams::new(&config, &redactor, &launcher, &kernel.policy());
         let table = config.word_table.as_ref().map(WordTable::load).transpose()?;
         let gateway = Self {

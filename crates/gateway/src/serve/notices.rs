@@ -142,11 +142,11 @@ fn updated(gateway: &Gateway, link: &ClientLink, address: &ResourceAddress) {
 /// A log message reaches the client that it can only be about, masked, with the server's name before
 /// that of its logger.
 fn log(gateway: &Gateway, link: &Arc<ClientLink>, logged: &LogMessage) {
-    let LogMessage { server, level, logger, data } = logged;
+    let LogMessage { server, instance, level, logger, data } = logged;
     if link.log_level().is_none_or(|wanted| *level < wanted) {
         return;
     }
-    let meant = gateway.upstreams.callers.meant_by(server);
+    let meant = gateway.upstreams.client_meant_by(server, instance.clone());
     if meant.is_none_or(|meant| !Arc::ptr_eq(&meant, link)) {
         return;
     }

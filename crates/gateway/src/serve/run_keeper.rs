@@ -75,6 +75,11 @@ impl RunKeeper {
         current.as_ref().is_none_or(|active| now.since(active.last_used) > self.source.idle)
     }
 
+    /// The run that was worked in last; `None` before the first.
+    pub(crate) async fn run_id(&self) -> Option<RunId> {
+        self.current.lock().await.as_ref().map(|active| active.run.run_id.clone())
+    }
+
     /// The run to work in now.
     pub(crate) async fn current(&self, kernel: &Kernel) -> Result<RunContext, ServeError> {
         let mut current = self.current.lock().await;

@@ -1,7 +1,7 @@
 //! The runs of all clients: which keeper a client's sessions share, and which runs are over because
 //! their client will not come back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weaver_agent_kernel::{Caller, Kernel, RunEnd};
@@ -114,6 +114,15 @@ impl Runs {
             _ => Fate::Stays,
         })
         .await
+    }
+
+    /// The runs that clients work in now.
+    pub(crate) async fn current(&self) -> BTreeSet<RunId> {
+        let mut runs = BTreeSet::new();
+        for keeper in self.all() {
+            runs.extend(keeper.run_id().await);
+        }
+        runs
     }
 
     fn all(&self) -> Vec<Arc<RunKeeper>> {

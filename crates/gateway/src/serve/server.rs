@@ -1,8 +1,11 @@
 //! A gateway that serves, whoever its clients are and however they reach it.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+mod message_session;
+mod open_sessions;
+mod status;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -11,9 +14,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weaver_types::PrincipalId;
 
-use super::client::Client;
+use super::client::{Client, ClientView};
 use super::client_process::ClientKey;
-use super::entry::UnavailableServer;
 use super::error::ServeError;
 use super::gateway::Gateway;
 use super::message;
@@ -24,6 +26,9 @@ use super::stream::StreamSession;
 use super::{ServeOptions, approvals, covered, reload, server_requests};
 use crate::config::{Config, Profile};
 use crate::publish::{self, Keeper, KeeperTask};
+pub use message_session::MessageSession;
+use open_sessions::{OpenSession, Sessions};
+pub use status::{ServerStatus, SessionStatus, UpstreamStatus};
 
 /// How long calls under way may take after the only client has gone. Clients commonly kill a server
 /// that is still there after two seconds, and what came of its calls would not be recorded.
@@ -67,104 +72,10 @@ pub struct SessionOwner {
     pub principal: Option<PrincipalId>,
     /// The name of its profile; without one, what `[gateway]` says.
     pub profile: Option<String>,
+    /// The folder that its client was started in, where it runs on this machine.
+    pub folder: Option<PathBuf>,
     /// What the session is called where an operator sees it.
     pub label: String,
-}
-
-/// A session, as an operator sees it.
-#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-#[non_exhaustive]
-pub struct SessionStatus {
-    /// What it is called.
-    pub label: String,
-    /// Who it acts as.
-    pub principal: PrincipalId,
-    /// The client, in words.
-    pub client: String,
-    /// The requests under way.
-    pub requests: usize,
-}
-
-/// What an operator sees of a gateway.
-#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-#[non_exhaustive]
-pub struct ServerStatus {
-    /// The sessions, in the order in which they began.
-    pub sessions: Vec<SessionStatus>,
-    /// The servers, by name.
-    pub servers: BTreeMap<String, UpstreamStatus>,
-    /// The calls that wait for an approval.
-    pub held: usize,
-}
-
-/// How a server is, as an operator sees it.
-#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-#[non_exhaustive]
-pub struct UpstreamStatus {
-    /// `ready`, `starting` or `failed`.
-    pub state: String,
-    /// Why it is not ready.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
-}
-
-impl UpstreamStatus {
-    /// True when its tools can be called.
-    #[must_use]
-    pub fn is_ready(&self) -> bool {
-        self.problem.is_none()
-    }
-
-    fn of(missing: Option<UnavailableServer>) -> Self {
-        match missing {
-            None => Self { state: "ready".to_owned(), problem: None },
-            Some(missing) => {
-                Self { state: missing.status.as_str().to_owned(), problem: Some(missing.problem) }
-            }
-        }
-    }
-}
-
-/// The sessions that are open.
-#[derive(Default)]
-struct Sessions {
-    last: AtomicU64,
-    open: Mutex<BTreeMap<u64, OpenSession>>,
-}
-
-#[derive(Clone)]
-struct OpenSession {
-    requests: Weak<Requests>,
-    /// Where the client can be told that the gateway is about to end.
-    announcements: Option<WeakSender<Vec<u8>>>,
-    status: SessionStatus,
-}
-
-impl Sessions {
-    fn begin(&self, session: OpenSession) -> u64 {
-        let number = self.last.fetch_add(1, Ordering::Relaxed);
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(number, session);
-        number
-    }
-
-    fn end(&self, number: u64) {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
-    }
-
-    fn are_over(&self) -> bool {
-        self.all().iter().all(|session| {
-            let under_way = session.requests.upgrade().map_or(0, |requests| requests.under_way());
-            session.announcements.is_none() && under_way == 0
-        })
-    }
-
-    fn all(&self) -> Vec<OpenSession> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
-    }
 }
 
 impl Server {
@@ -214,7 +125,8 @@ impl Server {
         let principal = self.gateway.kernel.policy().principal(id);
         let principal = principal.ok_or_else(|| ServeError::Principal { id: id.clone() })?;
         let runs = self.gateway.runs.of(&principal, owner.client.clone());
-        Client::new(&self.gateway, profile.clone(), id, runs).map(Arc::new)
+        let view = ClientView { profile: profile.clone(), folder: owner.folder.clone() };
+        Client::new(&self.gateway, view, id, runs).map(Arc::new)
     }
 
     /// Looks whether a session of this owner could begin.
@@ -351,8 +263,8 @@ impl Server {
             servers: self
                 .gateway
                 .upstreams
-                .states()
-                .map(|(name, missing)| (name, UpstreamStatus::of(missing)))
+                .entries()
+                .map(|entry| (entry.name.to_string(), UpstreamStatus::of(entry)))
                 .collect(),
             held: self.gateway.kernel.open_requests().len(),
         }
@@ -372,71 +284,6 @@ impl Server {
     }
 }
 
-/// A session that is fed message by message, as over HTTP.
-pub struct MessageSession {
-    server: Arc<Server>,
-    client: Arc<Client>,
-    requests: Arc<Requests>,
-    number: u64,
-    linked: tokio::sync::Mutex<Option<LinkedClient>>,
-    /// What goes to the client beside the answers to its requests.
-    lines: tokio::sync::Mutex<mpsc::Receiver<Vec<u8>>>,
-    _outbox: mpsc::Sender<Vec<u8>>,
-}
-
-impl MessageSession {
-    /// Takes a message. What comes of it are lines: notifications, and at last the answer, where it
-    /// is a request; the receiver ends with them.
-    pub async fn take(&self, message: &[u8]) -> mpsc::Receiver<Vec<u8>> {
-        let (outbox, answers) = mpsc::channel(MAX_ANSWERS);
-        self.requests.take(message, &outbox).await;
-        answers
-    }
-
-    /// Ends when there is something to tell the client, or to ask it, beside the answers to its
-    /// requests; the line says it.
-    pub async fn changed(&self) -> Vec<u8> {
-        let mut lines = self.lines.lock().await;
-        tokio::select! {
-            Some(line) = lines.recv() => line,
-            line = self.tools_changed() => line,
-        }
-    }
-
-    async fn tools_changed(&self) -> Vec<u8> {
-        let mut changes = self.client.gateway.changes();
-        while changes.changed().await.is_ok() {
-            if self.requests.session().wants_changes(&self.client) {
-                return message::notification("notifications/tools/list_changed");
-            }
-        }
-        std::future::pending().await
-    }
-
-    /// How many requests are under way.
-    #[must_use]
-    pub fn under_way(&self) -> usize {
-        self.requests.under_way()
-    }
-
-    /// Ends the session. Calls under way go on to their ends.
-    pub async fn end(&self) {
-        self.requests.stop_waiting();
-        self.requests.all_done().await;
-        self.server.sessions.end(self.number);
-        if let Some(linked) = self.linked.lock().await.take() {
-            linked.end().await;
-        }
-        left(Arc::clone(&self.client)).await;
-    }
-}
-
-impl Drop for MessageSession {
-    fn drop(&mut self) {
-        self.server.sessions.end(self.number);
-    }
-}
-
 fn status_of(owner: &SessionOwner, client: &Client) -> Result<SessionStatus, ServeError> {
     Ok(SessionStatus {
         label: owner.label.clone(),
@@ -453,6 +300,8 @@ async fn watch_runs(gateway: Arc<Gateway>) {
         if let Err(error) = gateway.runs.end_gone(&gateway.kernel).await {
             tracing::warn!(%error, "the ends of runs whose clients are gone are not recorded");
         }
+        let runs = gateway.runs.current().await;
+        gateway.upstreams.end_unused(&runs).await;
     }
 }
 

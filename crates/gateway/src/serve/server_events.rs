@@ -12,6 +12,7 @@ use weaver_policy::PolicySet;
 use weaver_types::UpstreamName;
 
 use super::feature_snapshot::ResourceAddress;
+use super::instance_key::InstanceKey;
 use super::server_feature::FeatureKind;
 
 /// How many notices wait for a client that reads slowly; older ones are lost to it.
@@ -34,6 +35,8 @@ pub(crate) enum Notice {
 #[derive(Debug, Clone)]
 pub(crate) struct LogMessage {
     pub(crate) server: UpstreamName,
+    /// Which instance of it; `None` for the first.
+    pub(crate) instance: Option<InstanceKey>,
     pub(crate) level: LogLevel,
     pub(crate) logger: Option<String>,
     pub(crate) data: Arc<Value>,
@@ -42,6 +45,8 @@ pub(crate) struct LogMessage {
 /// A request of a server.
 pub(crate) struct AskedByServer {
     pub(crate) server: UpstreamName,
+    /// Which instance of it; `None` for the first.
+    pub(crate) instance: Option<InstanceKey>,
     pub(crate) request: ServerRequest,
 }
 
@@ -71,15 +76,15 @@ impl ServerEvents {
         }
     }
 
-    /// The configuration of a server whose events arrive here. A change of a list wakes whoever
-    /// keeps the server current.
+    /// The configuration of the first instance of a server, whose events arrive here. A change of a
+    /// list wakes whoever keeps the server current.
     pub(crate) fn attach(
         &self,
         server: &UpstreamName,
         wake: &Arc<Notify>,
-        mut config: UpstreamConfig,
+        config: UpstreamConfig,
     ) -> UpstreamConfig {
-        config.client_capabilities = (self.offered)(server);
+        let mut config = self.with_requests(server, None, config);
         let (notices, name, wake) = (self.notices.clone(), server.clone(), Arc::clone(wake));
         config.notifications = Some(NotificationSink::new(move |told| {
             let notice = match told {
@@ -91,17 +96,48 @@ impl ServerEvents {
                 }
                 ServerNotification::Log { level, logger, data } => {
                     let (server, data) = (name.clone(), Arc::new(data));
-                    Notice::Log(LogMessage { server, level, logger, data })
+                    Notice::Log(LogMessage { server, instance: None, level, logger, data })
                 }
                 _ => return,
             };
             // Nobody may be listening.
             let _ = notices.send(notice);
         }));
-        let (asked, name) = (self.asked.clone(), server.clone());
+        config
+    }
+
+    /// The configuration of a further instance of a server. Of what it tells unasked, its log is
+    /// passed on; its lists are looked at when it is called.
+    pub(crate) fn attach_further(
+        &self,
+        server: &UpstreamName,
+        instance: &InstanceKey,
+        config: UpstreamConfig,
+    ) -> UpstreamConfig {
+        let mut config = self.with_requests(server, Some(instance), config);
+        let (notices, server, instance) = (self.notices.clone(), server.clone(), instance.clone());
+        config.notifications = Some(NotificationSink::new(move |told| {
+            let ServerNotification::Log { level, logger, data } = told else { return };
+            let (server, instance) = (server.clone(), Some(instance.clone()));
+            let data = Arc::new(data);
+            let _ = notices.send(Notice::Log(LogMessage { server, instance, level, logger, data }));
+        }));
+        config
+    }
+
+    /// The configuration of a server whose requests arrive here.
+    fn with_requests(
+        &self,
+        server: &UpstreamName,
+        instance: Option<&InstanceKey>,
+        mut config: UpstreamConfig,
+    ) -> UpstreamConfig {
+        config.client_capabilities = (self.offered)(server);
+        let (asked, server, instance) = (self.asked.clone(), server.clone(), instance.cloned());
         config.request_handler = Some(RequestHandler::new(move |request| {
+            let (server, instance) = (server.clone(), instance.clone());
             // One that finds no room is answered by being dropped.
-            let _ = asked.try_send(AskedByServer { server: name.clone(), request });
+            let _ = asked.try_send(AskedByServer { server, instance, request });
         }));
         config
     }

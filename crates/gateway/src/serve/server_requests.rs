@@ -32,11 +32,12 @@ const MAX_ROOTS: usize = 100;
 /// Answers what servers ask, for as long as the gateway serves.
 pub(crate) async fn serve(gateway: Arc<Gateway>) {
     let Some(mut asked) = gateway.upstreams.events.asked() else { return };
-    while let Some(AskedByServer { server, request }) = asked.recv().await {
+    while let Some(AskedByServer { server, instance, request }) = asked.recv().await {
         let gateway = Arc::clone(&gateway);
         tokio::spawn(async move {
             let responder = request.responder;
-            let answering = answer(&gateway, &server, &request.method, request.params);
+            let meant = gateway.upstreams.client_meant_by(&server, instance);
+            let answering = answer(&gateway, &server, meant, &request.method, request.params);
             let answer = tokio::select! {
                 answer = answering => answer,
                 () = responder.cancelled() => return,
@@ -58,10 +59,10 @@ pub(crate) fn tell_roots_changed(gateway: &Arc<Gateway>) {
 async fn answer(
     gateway: &Gateway,
     server: &UpstreamName,
+    meant: Option<Arc<ClientLink>>,
     method: &str,
     params: Value,
 ) -> Result<Value, RpcError> {
-    let meant = gateway.upstreams.callers.meant_by(server);
     match method {
         "roots/list" => Ok(roots(meant.as_deref()).await),
         "elicitation/create" => {

@@ -1,16 +1,34 @@
 //! From the configuration of an upstream to that of the driver.
 
+use std::path::{Path, PathBuf};
+
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::{Confined, Endpoint, HttpConfig, StdioConfig, UpstreamConfig};
 
-use crate::config::{self, Config, Transport};
+use crate::config::{self, Config, Sharing, Transport, WORKSPACE_FOLDER};
 
-/// How the driver connects to an upstream: a process of ours is started, confined, by `launcher`.
+/// How the driver connects to an upstream: a process of ours is started, confined, by `launcher`. A
+/// server that is started for each folder gets that of the configuration here.
 pub fn upstream_config(
     config: &config::Upstream,
     whole: &Config,
     launcher: &Launcher,
 ) -> UpstreamConfig {
+    let folder = whole.file.parent().unwrap_or(Path::new("."));
+    upstream_config_in(folder, config, whole, launcher)
+}
+
+/// The same for the clients that work in a folder.
+pub(crate) fn upstream_config_in(
+    folder: &Path,
+    config: &config::Upstream,
+    whole: &Config,
+    launcher: &Launcher,
+) -> UpstreamConfig {
+    let config = match config.sharing {
+        Sharing::Folder => &in_folder(config, folder),
+        Sharing::Client | Sharing::All => config,
+    };
     let endpoint = match &config.transport {
         Transport::Stdio { command, args, env, cwd, confine } => Endpoint::Stdio(StdioConfig {
             command: command.clone(),
@@ -43,4 +61,16 @@ pub fn upstream_config(
     limits.calls_per_second = own.calls_per_second;
     limits.message_bytes = own.message_bytes.unwrap_or(limits.message_bytes);
     upstream
+}
+
+fn in_folder(config: &config::Upstream, folder: &Path) -> config::Upstream {
+    let mut config = config.clone();
+    if let Transport::Stdio { args, env, cwd, .. } = &mut config.transport {
+        let shown = folder.to_string_lossy();
+        let fill = |text: &str| text.replace(WORKSPACE_FOLDER, &shown);
+        args.iter_mut().chain(env.values_mut()).for_each(|text| *text = fill(text));
+        let own = cwd.take().map(|cwd| PathBuf::from(fill(&cwd.to_string_lossy())));
+        *cwd = Some(own.unwrap_or_else(|| folder.to_owned()));
+    }
+    config
 }

@@ -1,6 +1,6 @@
 //! All upstream servers: their tools together, and which of them are unavailable.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,16 +10,17 @@ use tokio::sync::watch;
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Redactor;
 use weaver_policy::PolicySet;
-use weaver_types::{CapabilityId, UpstreamName};
+use weaver_types::{CapabilityId, RunId, UpstreamName};
 
 use super::callers::Callers;
-use super::entry::{Entry, UnavailableServer};
+use super::client_link::ClientLink;
+use super::entry::{Entry, EntryContext, UnavailableServer};
 use super::feature_snapshot::{FeatureSnapshot, PromptNames};
 use super::gateway::Gateway;
+use super::instance_key::InstanceKey;
 use super::own_tools;
 use super::server_events::ServerEvents;
 use super::server_requests::OpenRelays;
-use super::upstream_config::upstream_config;
 use super::watch_counts::WatchCounts;
 use crate::config::Config;
 
@@ -43,22 +44,28 @@ pub(crate) struct Upstreams {
 
 impl Upstreams {
     pub(crate) fn new(
-        config: &Config,
+        config: &Arc<Config>,
         redactor: &Redactor,
         launcher: &Launcher,
         policy: &Arc<PolicySet>,
     ) -> Self {
         let events = ServerEvents::new(policy);
         let closing = watch::Sender::new(false);
-        let entry = |upstream| {
-            let confined = upstream_config(upstream, config, launcher);
-            Arc::new(Entry::new(upstream, confined, redactor, closing.subscribe(), &events))
+        let callers = Callers::default();
+        let context = EntryContext {
+            whole: config,
+            redactor,
+            launcher,
+            closing: &closing.subscribe(),
+            events: &events,
+            folders: &callers.folders,
         };
+        let entry = |upstream| Arc::new(Entry::new(upstream, &context));
         let entries = config.upstreams.iter().map(entry).collect();
         let (own, features) = (own_tools::definitions(config), ArcSwap::default());
         Self {
             events,
-            callers: Callers::default(),
+            callers,
             watches: WatchCounts::default(),
             relays: Arc::default(),
             features,
@@ -146,6 +153,23 @@ impl Upstreams {
         self.entries.iter()
     }
 
+    /// The one client that an instance of a server can mean; the first where none is named.
+    pub(crate) fn client_meant_by(
+        &self,
+        server: &UpstreamName,
+        instance: Option<InstanceKey>,
+    ) -> Option<Arc<ClientLink>> {
+        let owner = || self.named(server)?.instances.owner_of_first();
+        self.callers.meant_by(server, instance.or_else(owner).as_ref())
+    }
+
+    /// Ends the instances of servers whose clients are gone, given the runs that go on.
+    pub(crate) async fn end_unused(&self, runs: &BTreeSet<RunId>) {
+        self.callers.folders.keep(runs);
+        let all = self.entries.iter().map(|entry| entry.end_unused(runs));
+        futures_util::future::join_all(all).await;
+    }
+
     /// The upstream that a capability belongs to by its name.
     pub(crate) fn of(&self, id: &str) -> Option<&Arc<Entry>> {
         let (upstream, _) = id.split_once('.')?;
@@ -160,11 +184,6 @@ impl Upstreams {
     /// The servers whose tools are not there, and why.
     pub(crate) fn missing(&self) -> Vec<UnavailableServer> {
         self.entries.iter().filter_map(|entry| entry.missing()).collect()
-    }
-
-    /// Every server by its name, with why it is unavailable.
-    pub(crate) fn states(&self) -> impl Iterator<Item = (String, Option<UnavailableServer>)> {
-        self.entries.iter().map(|entry| (entry.name.to_string(), entry.missing()))
     }
 
     /// Ends every wait for a server: the client has nothing more to say.

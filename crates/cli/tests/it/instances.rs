@@ -1,0 +1,141 @@
+//! Which clients share a process of a server: none by default, those of a folder, or all.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::client::{Client, folder};
+use crate::support::{Folder, weaver};
+
+/// A gateway whose server remembers its calls; its daemon ends with the test.
+struct Remembering(Folder);
+
+impl Remembering {
+    fn new(behaviour: &str, setting: &str) -> Self {
+        let folder = folder(&[("good", behaviour)], "", "");
+        let config = std::fs::read_to_string(folder.path("weaver.toml")).unwrap();
+        let head = "[mcpServers.good]\n";
+        folder.write("weaver.toml", &config.replace(head, &format!("{head}{setting}\n")));
+        Self(folder)
+    }
+
+    /// A client process of its own, which works in a folder.
+    fn client_in(&self, folder: &Path) -> Client {
+        self.0.write("client.sh", "\"$@\"\nexit $?\n");
+        let mut command = Command::new("sh");
+        command.arg(self.0.path("client.sh")).arg(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["serve", "--config", &self.0.arg("weaver.toml")]).current_dir(folder);
+        Client::start_as(command).shaken()
+    }
+
+    fn client(&self) -> Client {
+        self.client_in(&std::env::temp_dir())
+    }
+
+    fn folder(&self, name: &str) -> std::path::PathBuf {
+        std::fs::create_dir_all(self.0.path(name)).unwrap();
+        std::fs::canonicalize(self.0.path(name)).unwrap()
+    }
+}
+
+impl Drop for Remembering {
+    fn drop(&mut self) {
+        weaver(&["stop", "--config", &self.0.arg("weaver.toml")]);
+    }
+}
+
+/// What the server says it remembers.
+fn count(client: &mut Client) -> String {
+    let (failed, body) = client.execute("good.count", json!({}));
+    assert!(!failed, "{body}");
+    body.as_str().map_or_else(|| body.to_string(), str::to_owned)
+}
+
+fn remembers(client: &mut Client, calls: u32) {
+    let said = count(client);
+    assert!(said.contains(&format!("call {calls} in")), "{said}");
+}
+
+#[test]
+fn no_client_sees_what_another_left_in_a_server() {
+    let gateway = Remembering::new("counting", "");
+    let (mut one, mut other) = (gateway.client(), gateway.client());
+    remembers(&mut one, 1);
+    remembers(&mut other, 1);
+    remembers(&mut one, 2);
+    remembers(&mut other, 2);
+    one.finish();
+    let mut third = gateway.client();
+    remembers(&mut third, 1);
+    remembers(&mut other, 3);
+    third.finish();
+    other.finish();
+}
+
+#[test]
+fn a_session_of_the_same_client_finds_its_instance_again() {
+    let gateway = Remembering::new("counting", "");
+    let open = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["serve", "--config", &gateway.0.arg("weaver.toml")]);
+        Client::start_as(command).shaken()
+    };
+    let mut first = open();
+    remembers(&mut first, 1);
+    first.finish();
+    let mut again = open();
+    remembers(&mut again, 2);
+    again.finish();
+}
+
+#[test]
+fn a_server_may_be_shared_by_all() {
+    let gateway = Remembering::new("counting", "instances = \"shared\"");
+    let (mut one, mut other) = (gateway.client(), gateway.client());
+    remembers(&mut one, 1);
+    remembers(&mut other, 2);
+    one.finish();
+    other.finish();
+}
+
+#[test]
+fn clients_of_a_folder_share_a_server_that_works_there() {
+    let setting = "instances = \"folder\"";
+    let gateway = Remembering::new("counting", setting);
+    let (red, blue) = (gateway.folder("red"), gateway.folder("blue"));
+    let (mut one, mut same) = (gateway.client_in(&red), gateway.client_in(&red));
+    let mut other = gateway.client_in(&blue);
+    for (client, calls, folder) in
+        [(&mut one, 1, &red), (&mut other, 1, &blue), (&mut same, 2, &red)]
+    {
+        let said = count(client);
+        assert!(said.contains(&format!("call {calls} in {}", folder.display())), "{said}");
+    }
+    for client in [one, same, other] {
+        client.finish();
+    }
+}
+
+/// The instance of the second client is another process, which could say anything.
+#[test]
+fn an_instance_that_lists_a_tool_otherwise_than_was_approved_is_sent_nothing() {
+    let gateway = Remembering::new("turncoat", "");
+    let (mut one, mut other) = (gateway.client(), gateway.client());
+    let writes = |client: &mut Client| {
+        let note = json!({
+            "capability": "good.note",
+            "arguments": { "text": "hello" },
+            "justification": "the test writes it",
+        });
+        client.call("tool_execute", note)
+    };
+    let (failed, body) = writes(&mut one);
+    assert!(!failed, "{body}");
+    let (failed, body) = writes(&mut other);
+    assert!(failed && body.to_string().contains("as it was approved"), "{body}");
+    let (failed, body) = other.execute("good.echo", json!({ "text": "hi" }));
+    assert!(!failed, "what both list alike goes on: {body}");
+    one.finish();
+    other.finish();
+}

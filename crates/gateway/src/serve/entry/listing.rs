@@ -1,0 +1,188 @@
+//! What a server lists, taken into the registry and told.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use weaver_agent_kernel::{Contract, Driver};
+use weaver_drivers::McpDriver;
+use weaver_drivers::confine::Enforced;
+use weaver_drivers::mcp::{Connection, ListedTool, McpError};
+use weaver_types::{Capability, CapabilityId, EventKind};
+
+use super::features::FeatureRegistrations;
+use super::instances::{ApprovedTool, ToolInstances};
+use super::{Entry, State};
+use crate::serve::gateway::Gateway;
+use crate::serve::server_feature::ServerFeatures;
+use crate::serve::{import, server_requests};
+
+/// How many rejected tools are recorded.
+const MAX_LEFT_OUT: usize = 20;
+/// How many characters of a problem are recorded.
+const MAX_PROBLEM: usize = 2_000;
+
+/// How many changed tools of one listing are recorded, and how many changes of each.
+const MAX_TOLD: usize = 50;
+const MAX_CHANGES: usize = 50;
+
+/// The result of one `tools/list`.
+struct Listing {
+    listed: BTreeMap<CapabilityId, Arc<Value>>,
+    left_out: Vec<String>,
+}
+
+impl Entry {
+    pub(super) async fn relist(&self, gateway: &Gateway) -> Result<usize, ()> {
+        match self.upstream().listing().await {
+            Ok((connection, tools)) => {
+                let features = self.ask_features(&connection).await;
+                Ok(self.take_in(gateway, &tools, features, &connection).await)
+            }
+            Err(error) => {
+                self.lost(gateway, &error).await;
+                Err(())
+            }
+        }
+    }
+
+    async fn take_in(
+        &self,
+        gateway: &Gateway,
+        tools: &[ListedTool],
+        features: ServerFeatures,
+        connection: &Connection,
+    ) -> usize {
+        if let Some(enforced) = connection.enforced() {
+            gateway.confined.note(self.name.clone(), self.upstream().config(), enforced);
+        }
+        let registrations = self.feature_capabilities(&features, connection);
+        let FeatureRegistrations { set: mut more, left_out: unread } = registrations;
+        more.extend(server_requests::capabilities(&self.name, &gateway.upstreams.relays));
+        let Listing { listed, mut left_out } = self.register(gateway, tools, more, connection);
+        left_out.extend(unread);
+        self.put_features(gateway, features);
+        let count = listed.len();
+        if self.set_ready(listed) {
+            left_out.extend(gateway.tools_changed(&self.name));
+            for problem in &left_out {
+                tracing::warn!(upstream = %self.name, "a tool was left out: {problem}");
+            }
+            let fields = fields([
+                ("upstream", json!(self.name)),
+                ("tools", json!(count)),
+                ("confinement", json!(connection.enforced().map(Enforced::to_json))),
+                ("left_out", json!(left_out.iter().take(MAX_LEFT_OUT).collect::<Vec<_>>())),
+            ]);
+            note(gateway, EventKind::UpstreamReady, fields).await;
+            self.tell_changes(gateway).await;
+        }
+        count
+    }
+
+    /// Records which of its tools are not as they were registered and approved.
+    async fn tell_changes(&self, gateway: &Gateway) {
+        let changed = self.tools().into_keys().filter_map(|id| {
+            let contract = gateway.kernel.contract(&id).filter(Contract::mismatch)?;
+            Some((id, contract))
+        });
+        for (id, contract) in changed.take(MAX_TOLD) {
+            tracing::warn!(tool = %id, "a tool is not what was approved: {}", contract.drift.summary());
+            let changes: Vec<_> = contract.drift.changes().iter().take(MAX_CHANGES).collect();
+            let fields = fields([
+                ("upstream", json!(self.name)),
+                ("capability", json!(id)),
+                ("status", json!(contract.state)),
+                ("enforcement", json!(contract.enforcement)),
+                ("fingerprint", json!(contract.fingerprint)),
+                ("registered_fingerprint", json!(contract.registered)),
+                ("class", json!(contract.drift.class())),
+                ("changes", json!(changes)),
+            ]);
+            note(gateway, EventKind::ContractChanged, fields).await;
+        }
+    }
+
+    fn register(
+        &self,
+        gateway: &Gateway,
+        tools: &[ListedTool],
+        more: Vec<(Capability, Arc<dyn Driver>)>,
+        connection: &Connection,
+    ) -> Listing {
+        let (instructions, generation) =
+            (connection.server().instructions(), connection.generation());
+        let mut set = more;
+        let mut listed = BTreeMap::new();
+        let mut left_out = Vec::new();
+        for tool in tools {
+            match import::propose(&self.config, tool, instructions) {
+                Ok(capability) => {
+                    let runtime = tokio::runtime::Handle::current();
+                    let raw = Arc::new(tool.value().clone());
+                    let approved =
+                        ApprovedTool { name: tool.name().to_owned(), listed: Arc::clone(&raw) };
+                    let driver = McpDriver::new(self.upstream(), tool.name(), runtime)
+                        .with_instances(Arc::new(ToolInstances {
+                            instances: Arc::clone(&self.instances),
+                            tool: Arc::new(approved),
+                            generation,
+                        }));
+                    listed.insert(capability.id().clone(), raw);
+                    set.push((capability, Arc::new(driver)));
+                }
+                Err(problem) => left_out.push(problem.to_string()),
+            }
+        }
+        match gateway.registry.replace_prefix(&format!("{}.", self.name), set) {
+            Ok(errors) => left_out.extend(errors.into_iter().map(|error| error.to_string())),
+            Err(error) => left_out.push(error.to_string()),
+        }
+        listed.retain(|id, _| gateway.registry.contains(id));
+        Listing { listed, left_out }
+    }
+
+    fn set_ready(&self, tools: BTreeMap<CapabilityId, Arc<Value>>) -> bool {
+        let Ok(mut state) = self.state.lock() else { return false };
+        let changed = !state.ready || state.problem.is_some() || state.tools != tools;
+        *state = State { tools, problem: None, ready: true };
+        changed
+    }
+
+    pub(super) async fn lost(&self, gateway: &Gateway, error: &McpError) {
+        // The text also reaches a model.
+        let problem = gateway.kernel.firewall().redact_text(&error.explained()).text;
+        let news = match self.state.lock() {
+            // The cause says more than "too early to try again".
+            Ok(state) if state.problem.is_some() && matches!(error, McpError::Backoff { .. }) => {
+                return;
+            }
+            Ok(mut state) => {
+                let news = state.problem.is_none();
+                state.problem = Some(problem.clone());
+                news
+            }
+            Err(_) => false,
+        };
+        if !news {
+            return;
+        }
+        tracing::warn!(upstream = %self.name, "{problem}");
+        let fields = fields([
+            ("upstream", json!(self.name)),
+            ("code", json!(error.code())),
+            ("problem", json!(problem.chars().take(MAX_PROBLEM).collect::<String>())),
+        ]);
+        note(gateway, EventKind::UpstreamLost, fields).await;
+    }
+}
+
+fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
+    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+pub(crate) async fn note(gateway: &Gateway, kind: EventKind, fields: Map<String, Value>) {
+    if let Err(error) = gateway.kernel.note(kind, fields).await {
+        tracing::error!(%error, "an event could not be recorded");
+    }
+}

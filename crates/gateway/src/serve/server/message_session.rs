@@ -1,0 +1,76 @@
+//! A session that is fed message by message.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::{MAX_ANSWERS, Server, left};
+use crate::serve::client::Client;
+use crate::serve::message;
+use crate::serve::notices::LinkedClient;
+use crate::serve::requests::Requests;
+
+/// A session that is fed message by message, as over HTTP.
+pub struct MessageSession {
+    pub(super) server: Arc<Server>,
+    pub(super) client: Arc<Client>,
+    pub(super) requests: Arc<Requests>,
+    pub(super) number: u64,
+    pub(super) linked: tokio::sync::Mutex<Option<LinkedClient>>,
+    /// What goes to the client beside the answers to its requests.
+    pub(super) lines: tokio::sync::Mutex<mpsc::Receiver<Vec<u8>>>,
+    pub(super) _outbox: mpsc::Sender<Vec<u8>>,
+}
+
+impl MessageSession {
+    /// Takes a message. What comes of it are lines: notifications, and at last the answer, where it
+    /// is a request; the receiver ends with them.
+    pub async fn take(&self, message: &[u8]) -> mpsc::Receiver<Vec<u8>> {
+        let (outbox, answers) = mpsc::channel(MAX_ANSWERS);
+        self.requests.take(message, &outbox).await;
+        answers
+    }
+
+    /// Ends when there is something to tell the client, or to ask it, beside the answers to its
+    /// requests; the line says it.
+    pub async fn changed(&self) -> Vec<u8> {
+        let mut lines = self.lines.lock().await;
+        tokio::select! {
+            Some(line) = lines.recv() => line,
+            line = self.tools_changed() => line,
+        }
+    }
+
+    async fn tools_changed(&self) -> Vec<u8> {
+        let mut changes = self.client.gateway.changes();
+        while changes.changed().await.is_ok() {
+            if self.requests.session().wants_changes(&self.client) {
+                return message::notification("notifications/tools/list_changed");
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// How many requests are under way.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.requests.under_way()
+    }
+
+    /// Ends the session. Calls under way go on to their ends.
+    pub async fn end(&self) {
+        self.requests.stop_waiting();
+        self.requests.all_done().await;
+        self.server.sessions.end(self.number);
+        if let Some(linked) = self.linked.lock().await.take() {
+            linked.end().await;
+        }
+        left(Arc::clone(&self.client)).await;
+    }
+}
+
+impl Drop for MessageSession {
+    fn drop(&mut self) {
+        self.server.sessions.end(self.number);
+    }
+}
