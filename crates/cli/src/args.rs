@@ -116,6 +116,9 @@ pub(super) enum Command {
     },
     /// Report every problem in a configuration and its signed documents
     Check(Check),
+    /// Look at everything that keeps the gateway well, and say what to do
+    #[command(after_help = "Example:\n  weaver doctor")]
+    Doctor(Check),
     /// Create and show private keys
     #[command(subcommand)]
     Keys(Keys),
@@ -156,6 +159,9 @@ pub(super) enum Command {
     Inspect(Box<super::inspect::args::Inspect>),
     /// List the reason codes of decisions
     Reasons(Json),
+    /// Write manual pages, one for each command, into a folder
+    #[command(after_help = "Example:\n  weaver man ~/.local/share/man/man1")]
+    Man(super::man_pages::ManPages),
     /// Print completions for a shell
     Completions {
         /// The shell

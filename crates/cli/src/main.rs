@@ -18,6 +18,7 @@ mod contracts;
 #[cfg(unix)]
 mod daemon;
 mod demo;
+mod doctor;
 mod exit;
 mod failure;
 mod init;
@@ -25,6 +26,7 @@ mod inspect;
 mod kernel;
 mod keys;
 mod line_reader;
+mod man_pages;
 mod memory;
 mod output;
 mod overview;
@@ -111,6 +113,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Demo(args) => demo::command::run(args),
         Command::DemoServer { root } => demo::command::serve(&root),
         Command::Check(args) => check::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Man(args) => man_pages::run(&args),
         Command::Keys(args) => keys::run(args),
         Command::Sign(args) => sign::run(&args),
         Command::Trace(args) => trace::run(*args),
@@ -146,7 +150,7 @@ impl Command {
             Self::Clients(args) => args.wants_json(),
             #[cfg(unix)]
             Self::Daemon(_) | Self::Restart(_) | Self::Logs(_) | Self::Service(_) => false,
-            Self::Check(args) => args.output.json,
+            Self::Check(args) | Self::Doctor(args) => args.output.json,
             Self::Sign(args) => args.output.json,
             Self::Reasons(args) => args.json,
             Self::Keys(Keys::New { output, .. } | Keys::Show { output, .. }) => output.json,
@@ -164,6 +168,7 @@ impl Command {
             Self::Catalog(args) => args.wants_json(),
             Self::Compile(_)
             | Self::Serve(_)
+            | Self::Man(_)
             | Self::DemoServer { .. }
             | Self::Completions { .. } => false,
         }

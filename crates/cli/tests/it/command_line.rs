@@ -32,6 +32,7 @@ fn every_command_has_help() {
         "serve",
         "demo",
         "check",
+        "doctor",
         "keys",
         "sign",
         "trace",
@@ -49,6 +50,7 @@ fn every_command_has_help() {
         "inspect",
         "reasons",
         "completions",
+        "man",
     ] {
         let run = weaver(&[command, "--help"]);
         assert!(run.code == 0 && run.out.contains("Usage: weaver"), "{command}: {run:?}");
@@ -85,6 +87,17 @@ fn completions_name_the_commands() {
     for shell in ["bash", "zsh", "fish"] {
         let run = weaver(&["completions", shell]);
         assert!(run.code == 0 && run.out.contains("trace"), "{shell}");
+    }
+}
+
+#[test]
+fn manual_pages_are_written_for_each_command() {
+    let folder = Folder::new();
+    let run = weaver(&["man", &folder.arg("man1")]);
+    assert_eq!(run.code, 0, "{run:?}");
+    for (page, word) in [("weaver.1", "doctor"), ("weaver-trace-verify.1", "ledger")] {
+        let text = std::fs::read_to_string(folder.path("man1").join(page)).unwrap();
+        assert!(text.contains(".TH") && text.contains(word), "{page}");
     }
 }
 

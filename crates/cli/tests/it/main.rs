@@ -36,6 +36,8 @@ mod daemon;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod feature_server;
 #[cfg(test)]
 mod features;

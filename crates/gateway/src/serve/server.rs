@@ -264,7 +264,7 @@ impl Server {
                 .gateway
                 .upstreams
                 .entries()
-                .map(|entry| (entry.name.to_string(), UpstreamStatus::of(entry)))
+                .map(|entry| (entry.name.to_string(), UpstreamStatus::of(&self.gateway, entry)))
                 .collect(),
             held: self.gateway.kernel.open_requests().len(),
         }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use weaver_types::PrincipalId;
+use weaver_types::{CapabilityId, PrincipalId};
 
 use crate::serve::entry::Entry;
+use crate::serve::gateway::Gateway;
 
 /// A session, as an operator sees it.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
@@ -41,6 +42,10 @@ pub struct UpstreamStatus {
     /// How many of its processes or sessions work for a client of their own.
     #[serde(default)]
     pub further_instances: usize,
+    /// How many of its tools are described otherwise than was registered or approved, so that they
+    /// are shown to nobody.
+    #[serde(default)]
+    pub changed_tools: usize,
     /// Why it is not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -53,12 +58,14 @@ impl UpstreamStatus {
         self.problem.is_none()
     }
 
-    pub(super) fn of(entry: &Entry) -> Self {
+    pub(super) fn of(gateway: &Gateway, entry: &Entry) -> Self {
         let (state, problem) = match entry.missing() {
             None => ("ready", None),
             Some(missing) => (missing.status.as_str(), Some(missing.problem)),
         };
         let further_instances = entry.instances.further().len();
-        Self { state: state.to_owned(), further_instances, problem }
+        let changed = |id: &CapabilityId| gateway.changed(id).is_some();
+        let changed_tools = entry.tools().keys().filter(|id| changed(id)).count();
+        Self { state: state.to_owned(), further_instances, changed_tools, problem }
     }
 }

@@ -1,0 +1,72 @@
+//! `weaver doctor`: looks at everything that keeps a gateway well, and says for each what to do.
+//!
+//! One look that fails never keeps the others from being taken: whoever asks a doctor has a problem.
+
+mod documents;
+mod examination;
+mod state;
+
+use serde_json::json;
+use weaver_gateway::config;
+use weaver_text::escape;
+use weaver_types::{Clock as _, SystemClock};
+
+use super::args::Check;
+use super::{Exit, Failure, output};
+use examination::{Examination, Health};
+
+/// What is needed for every look.
+struct Patient {
+    config: config::Config,
+    now: weaver_types::Timestamp,
+}
+
+pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
+    let found = examine(args);
+    let worst = found.iter().map(|one| one.health).max().unwrap_or(Health::Good);
+    if args.output.json {
+        let ok = worst < Health::Bad;
+        output::json(&json!({ "ok": ok, "examinations": found }))?;
+    } else {
+        output::text(&shown(&found))?;
+    }
+    Ok(if worst < Health::Bad { Exit::Ok } else { Exit::Failed })
+}
+
+fn examine(args: &Check) -> Vec<Examination> {
+    let config = match config::load(&args.config) {
+        Ok(config) => config,
+        Err(errors) => return vec![documents::refused("configuration", &errors)],
+    };
+    let patient = Patient { config, now: SystemClock::default().now() };
+    let file = escape::line(&patient.config.file.display().to_string()).into_owned();
+    let mut found = vec![Examination::good("configuration", file)];
+    found.extend(documents::all(&patient));
+    found.extend(state::all(&patient));
+    found
+}
+
+fn shown(found: &[Examination]) -> String {
+    let width = found.iter().map(|one| one.subject.chars().count()).max().unwrap_or(0);
+    let mut out = String::new();
+    for one in found {
+        let pad = " ".repeat(width.saturating_sub(one.subject.chars().count()));
+        let word = match one.health {
+            Health::Good => output::verdict(true, "ok     "),
+            Health::Notable => output::bold("note   "),
+            Health::Bad => output::verdict(false, "problem"),
+        };
+        out.push_str(&format!("{word}  {}{pad}  {}\n", one.subject, one.finding));
+        if let Some(next) = &one.next {
+            let indent = " ".repeat(width + 11);
+            out.push_str(&format!("{indent}{}\n", output::dim(&format!("→ {next}"))));
+        }
+    }
+    let bad = found.iter().filter(|one| one.health == Health::Bad).count();
+    out.push_str(&match bad {
+        0 => format!("\n{}\n", output::verdict(true, "Nothing is wrong.")),
+        1 => format!("\n{}\n", output::verdict(false, "1 problem.")),
+        many => format!("\n{}\n", output::verdict(false, &format!("{many} problems."))),
+    });
+    out
+}

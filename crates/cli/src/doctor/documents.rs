@@ -1,0 +1,108 @@
+//! Configuration, signed documents, and the keys in them.
+
+use std::time::Duration;
+
+use weaver_gateway::config::{self, ConfigErrors};
+use weaver_policy::PolicySet;
+use weaver_text::escape;
+use weaver_types::Timestamp;
+
+use super::Patient;
+use super::examination::Examination;
+
+/// How long before a document or key ends that is told.
+const NOTICE: Duration = Duration::from_secs(30 * 86_400);
+
+/// What is refused as a whole, by its first finding.
+pub(super) fn refused(subject: &str, errors: &ConfigErrors) -> Examination {
+    let findings = errors.findings();
+    let first = findings.first().map_or_else(String::new, |finding| {
+        let line = finding.line.map_or_else(String::new, |line| format!(":{line}"));
+        format!("{}{line}: {}", finding.file, finding.message)
+    });
+    let more = match findings.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let found = format!("{}{more}", escape::line(&first));
+    Examination::bad(subject, found, "`weaver check` lists everything that is wrong")
+}
+
+pub(super) fn all(patient: &Patient) -> Vec<Examination> {
+    let set = match config::load_policy(&patient.config, false, patient.now) {
+        Ok(set) => set,
+        Err(errors) => return vec![refused("documents", &errors)],
+    };
+    let versions: Vec<String> = set
+        .versions()
+        .iter()
+        .map(|(kind, document)| format!("{kind} {} version {}", document.id, document.version))
+        .collect();
+    let mut found = vec![Examination::good("documents", versions.join(", "))];
+    found.extend(endings(&set).into_iter().filter_map(|ending| ending.told(patient.now)));
+    found.push(approvers(&set, patient.now));
+    found
+}
+
+/// Something that counts until a time.
+struct Ending {
+    what: String,
+    at: Timestamp,
+    next: &'static str,
+}
+
+impl Ending {
+    fn told(&self, now: Timestamp) -> Option<Examination> {
+        let at = self.at.rfc3339();
+        if self.at <= now {
+            let found = format!("{} has ended at {at}", self.what);
+            return Some(Examination::bad("keys", found, self.next));
+        }
+        (self.at.since(now) < NOTICE)
+            .then(|| Examination::notable("keys", format!("{} ends at {at}", self.what), self.next))
+    }
+}
+
+fn endings(set: &PolicySet) -> Vec<Ending> {
+    const AGAIN: &str = "sign a new version: `weaver sign FILE`";
+    const ANOTHER: &str =
+        "add another key to keys.toml and sign it: `weaver keys new`, `weaver sign`";
+    let document = |what: &str, at: Option<Timestamp>| {
+        at.map(|at| Ending { what: format!("the {what} document"), at, next: AGAIN })
+    };
+    let mut all: Vec<Ending> = Vec::new();
+    all.extend(document("policy", set.policy().expires));
+    all.extend(document("contracts", set.contracts().expires));
+    let Some(keys) = set.keys() else { return all };
+    all.extend(document("keys", keys.expires));
+    for (person, approver) in &keys.approvers {
+        // One that is left is enough.
+        let ends: Option<Vec<Timestamp>> =
+            approver.keys.values().map(|key| key.not_after).collect();
+        let last = ends.and_then(|ends| ends.into_iter().max());
+        let what = format!("the last key of the approver `{person}`");
+        all.extend(last.map(|at| Ending { what, at, next: ANOTHER }));
+    }
+    for (name, signer) in &keys.signers {
+        let what = format!("the key of the signer `{name}`");
+        all.extend(signer.key.not_after.map(|at| Ending { what, at, next: ANOTHER }));
+    }
+    all
+}
+
+fn approvers(set: &PolicySet, now: Timestamp) -> Examination {
+    let people = set.keys().map(|keys| &keys.approvers);
+    let counting = people
+        .into_iter()
+        .flatten()
+        .filter(|(_, approver)| approver.keys.values().any(|key| key.counts_at(now)));
+    let names: Vec<&str> = counting.map(|(name, _)| name.as_str()).collect();
+    match names.as_slice() {
+        [] => Examination::notable(
+            "approvers",
+            "nobody can release a held call",
+            "make a key and name it in keys.toml: `weaver keys new --out me.key --id me`",
+        ),
+        names => Examination::good("approvers", names.join(", ")),
+    }
+}

@@ -1,0 +1,43 @@
+//! One look at one thing.
+
+use serde::Serialize;
+
+/// How something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Health {
+    Good,
+    /// It works, and may not for long.
+    Notable,
+    /// It does not work.
+    Bad,
+}
+
+/// What was looked at, and what was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Examination {
+    pub(super) subject: String,
+    pub(super) health: Health,
+    pub(super) finding: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) next: Option<String>,
+}
+
+impl Examination {
+    pub(super) fn good(subject: &str, finding: impl Into<String>) -> Self {
+        Self::new(subject, Health::Good, finding)
+    }
+
+    pub(super) fn notable(subject: &str, finding: impl Into<String>, next: &str) -> Self {
+        Self { next: Some(next.to_owned()), ..Self::new(subject, Health::Notable, finding) }
+    }
+
+    pub(super) fn bad(subject: &str, finding: impl Into<String>, next: &str) -> Self {
+        Self { next: Some(next.to_owned()), ..Self::new(subject, Health::Bad, finding) }
+    }
+
+    fn new(subject: &str, health: Health, finding: impl Into<String>) -> Self {
+        Self { subject: subject.to_owned(), health, finding: finding.into(), next: None }
+    }
+}

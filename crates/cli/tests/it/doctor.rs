@@ -1,0 +1,93 @@
+//! `weaver doctor`: what it finds of a gateway that is well, and of each thing that is not.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, folder};
+use crate::support::{Folder, weaver};
+
+fn examine(folder: &Folder) -> (i32, Vec<Value>) {
+    let run = weaver(&["doctor", "--config", &folder.arg("weaver.toml"), "--json"]);
+    let found = run.json()["examinations"].as_array().unwrap().clone();
+    (run.code, found)
+}
+
+/// What was found of a subject.
+fn of<'a>(found: &'a [Value], subject: &str) -> &'a Value {
+    found.iter().find(|one| one["subject"] == subject).unwrap_or(&Value::Null)
+}
+
+fn is_bad(folder: &Folder, subject: &str, word: &str) {
+    let (code, found) = examine(folder);
+    let one = of(&found, subject);
+    assert_eq!((code, one["health"].as_str()), (1, Some("bad")), "{found:?}");
+    assert!(one["finding"].as_str().unwrap().contains(word), "{one}");
+    assert!(one["next"].as_str().is_some_and(|next| !next.is_empty()), "{one}");
+}
+
+#[test]
+fn nothing_is_wrong_with_a_gateway_that_is_well() {
+    let folder = folder(&[("good", "good")], "", "");
+    let mut client = Client::start(&folder).shaken();
+    assert!(!client.execute("good.people", json!({})).0);
+    client.finish();
+    let (code, found) = examine(&folder);
+    assert!(found.iter().all(|one| one["health"] != "bad") && code == 0, "{found:?}");
+    for subject in ["configuration", "documents", "approvers", "disk", "log", "gateway", "clients"]
+    {
+        assert!(!of(&found, subject).is_null(), "{subject} is missing: {found:?}");
+    }
+    assert!(of(&found, "log")["finding"].as_str().unwrap().contains("verified"));
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_is_named_with_its_line() {
+    let folder = folder(&[("good", "good")], "", "");
+    folder.append("weaver.toml", "\n[gateway]\nmdoe = 1\n");
+    is_bad(&folder, "configuration", "weaver.toml:");
+}
+
+#[test]
+fn a_document_changed_after_it_was_signed_stops_no_other_look() {
+    let folder = folder(&[("good", "good")], "", "");
+    let policy = std::fs::read_to_string(folder.path("policy/policy.toml")).unwrap();
+    folder.write("policy/policy.toml", &policy.replace("version = 1", "version = 2"));
+    is_bad(&folder, "documents", "changed after it was signed");
+    assert!(!of(&examine(&folder).1, "disk").is_null(), "the other looks are taken");
+}
+
+#[test]
+fn a_log_that_was_changed_does_not_verify() {
+    let folder = folder(&[("good", "good")], "", "");
+    let mut client = Client::start(&folder).shaken();
+    assert!(!client.execute("good.people", json!({})).0);
+    client.finish();
+    weaver(&["stop", "--config", &folder.arg("weaver.toml")]);
+    let path = folder.path(".weaver/ledger.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let written = b"\"capability\":\"good.people\"";
+    let places: Vec<usize> = bytes
+        .windows(written.len())
+        .enumerate()
+        .filter(|(_, at)| at == written)
+        .map(|(at, _)| at)
+        .collect();
+    for at in &places {
+        bytes[at + written.len() - 2] = b'f';
+    }
+    assert!(!places.is_empty());
+    std::fs::write(&path, bytes).unwrap();
+    is_bad(&folder, "log", "does not verify");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_cannot_start_is_told_with_its_reason() {
+    let folder = folder(&[("good", "good"), ("gone", "absent")], "", "");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["serve", "--config", &folder.arg("weaver.toml")]);
+    let mut client = Client::start_as(command).shaken();
+    assert!(!client.execute("good.people", json!({})).0);
+    is_bad(&folder, "server gone", "no-server");
+    client.finish();
+    weaver(&["stop", "--config", &folder.arg("weaver.toml")]);
+}
