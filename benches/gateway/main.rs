@@ -6,8 +6,8 @@
 //! the write waits until its intent is synced: the two levels of durability. The program starts
 //! itself again as server and as gateway.
 //!
-//! `cargo bench -p weaver-benches --bench gateway`; without `--bench` or with `--test` it makes a
-//! few calls and measures nothing.
+//! `cargo xtask speed gateway`, or `cargo bench -p weaver-benches --bench gateway`; without `--bench`
+//! or with `--test` it makes a few calls and measures nothing.
 
 mod documents;
 mod echo;
@@ -17,6 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use serde_json::{Map, Value, json};
 use weaver_drivers::confine;
 use weaver_gateway::daemon::{
     self, DaemonCommand, DaemonFolder, DaemonOptions, SessionRequest, ShimOptions,
@@ -66,7 +67,9 @@ fn run() -> Result<(), Failure> {
         _ if arguments.iter().any(|argument| argument == "--list") => Ok(()),
         _ => {
             let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-            measure(has("--bench") && !has("--test"))
+            let measured = measure(has("--bench") && !has("--test"))?;
+            print!("{}", if has("--json") { format!("{measured}\n") } else { shown(&measured) });
+            Ok(())
         }
     }
 }
@@ -92,6 +95,7 @@ fn shim(config: &Path) -> Result<(), Failure> {
         config,
         unsigned_development: false,
         profile: None,
+        folder: None,
         label: "bench".to_owned(),
         resumed: false,
     };
@@ -110,42 +114,53 @@ fn daemon(config: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn measure(in_earnest: bool) -> Result<(), Failure> {
+/// Microseconds of each way, by tool; nothing where nothing was measured.
+fn measure(in_earnest: bool) -> Result<Value, Failure> {
     let (calls, warm_up) = if in_earnest { (CALLS, WARM_UP) } else { (FEW, 1) };
     let now = SystemClock::default().now();
     let [alone, shared] = [Setup::write(now)?, Setup::write(now)?];
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    runtime.block_on(async {
+    let measured = runtime.block_on(async {
         let ways = Ways::open(&alone.config, &shared.config).await?;
-        for (tool, durability) in [("get", "process death"), ("put", "power loss")] {
+        let mut measured = Map::new();
+        for tool in ["get", "put"] {
             ways.compare(tool, warm_up).await?;
             let times = ways.compare(tool, calls).await?;
+            let spreads = [
+                ("direct", Spread::of(times.direct)),
+                ("alone", Spread::of(times.alone)),
+                ("shared", Spread::of(times.shared)),
+            ];
             if in_earnest {
-                let direct = Spread::of(times.direct);
-                println!(
-                    "gateway/{tool}: direct {:?}, p99 {:?} (of {calls}; survives {durability})",
-                    direct.median, direct.p99
-                );
-                for (way, spent) in [("alone", times.alone), ("shim and daemon", times.shared)] {
-                    let spread = Spread::of(spent);
-                    println!(
-                        "gateway/{tool}: {way} {:?}, {:.2} of direct, p99 {:?}",
-                        spread.median,
-                        spread.median.as_secs_f64() / direct.median.as_secs_f64(),
-                        spread.p99
-                    );
-                }
-            } else {
-                println!("Testing gateway/{tool}\nSuccess");
+                let spreads = spreads.map(|(way, spread)| (way.to_owned(), spread.to_json()));
+                measured.insert(tool.to_owned(), Value::Object(Map::from_iter(spreads)));
             }
         }
         ways.close().await;
-        Ok::<(), Failure>(())
+        Ok::<Map<String, Value>, Failure>(measured)
     })?;
     let writes = (calls + warm_up) as u64;
     check(&alone.ledger, writes)?;
-    check(&shared.ledger, writes)
+    check(&shared.ledger, writes)?;
+    Ok(Value::Object(measured))
+}
+
+fn shown(measured: &Value) -> String {
+    let tools = measured.as_object().into_iter().flatten();
+    let mut out = String::new();
+    for (tool, ways) in tools {
+        let number = |way: &str, what: &str| ways[way][what].as_f64().unwrap_or(f64::NAN);
+        let direct = number("direct", "median_us");
+        for way in ["direct", "alone", "shared"] {
+            let (median, p99) = (number(way, "median_us"), number(way, "p99_us"));
+            let ratio = median / direct;
+            out += &format!(
+                "gateway/{tool} {way}: {median:.0} us, {ratio:.2} of direct, p99 {p99:.0} us\n"
+            );
+        }
+    }
+    if out.is_empty() { "Testing gateway\nSuccess\n".to_owned() } else { out }
 }
 
 /// How long the middle call took, and the one that only a hundredth exceeds.
@@ -159,6 +174,11 @@ impl Spread {
         times.sort_unstable();
         let at = |part: usize| times.get(times.len() * part / 100).copied().unwrap_or_default();
         Self { median: at(50), p99: at(99) }
+    }
+
+    fn to_json(&self) -> Value {
+        let micros = |time: Duration| time.as_secs_f64() * 1e6;
+        json!({ "median_us": micros(self.median), "p99_us": micros(self.p99) })
     }
 }
 

@@ -1,6 +1,7 @@
-//! `cargo xtask speed redaction|kernel|compile|routing`: how fast a part is, beside its peer on the same inputs.
+//! `cargo xtask speed redaction|kernel|gateway|compile|routing`: how fast a part is, beside its peer on the same inputs.
 
 mod compile;
+mod gateway;
 mod kernel;
 mod line;
 pub mod peer;
@@ -33,6 +34,8 @@ enum What {
     Kernel(Effort),
     /// The context compiler, from 100 to 100,000 events, beside contextweaver (Python).
     Compile(Compile),
+    /// A call over stdio through shim and daemon, and through a gateway alone, beside a direct one.
+    Gateway(Effort),
     /// Routing over 83 and 1,000 tools, beside contextweaver (Python) and a plain BM25.
     Routing(Routing),
 }
@@ -92,6 +95,13 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
                 false => kernel::table(&ours, &theirs),
             }
         }
+        What::Gateway(effort) => {
+            let ours = measure_gateway(sh, effort)?;
+            match effort.json {
+                true => format!("{}\n", gateway::json(&ours)),
+                false => gateway::table(&ours),
+            }
+        }
         What::Compile(args) => {
             let (ours, theirs) = measure_compile(sh, &target, args)?;
             match args.effort.json {
@@ -139,6 +149,12 @@ fn measure_kernel(sh: &Shell, target: &Path, effort: &Effort) -> Result<(Value, 
         read(cmd!(sh, "{python} {script} {smoke...}"))?
     };
     Ok((read(cmd!(sh, "{program} {smoke...}"))?, theirs))
+}
+
+fn measure_gateway(sh: &Shell, effort: &Effort) -> Result<Value> {
+    let bench = ["bench", "--profile", "dist", "--package", "weaver-benches", "--bench", "gateway"];
+    let smoke = effort.smoke.then_some("--test");
+    read(process::cargo(sh).args(bench).args(["--", "--json"]).args(smoke))
 }
 
 fn measure_compile(sh: &Shell, target: &Path, args: &Compile) -> Result<(Value, Value)> {
