@@ -1,6 +1,6 @@
 //! From scores to an order: copies behind what they copy, meaning beside words.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 
 use super::coverage;
 use super::fusion;
@@ -21,6 +21,11 @@ const CANDIDATES_OF_PART: usize = 32;
 const NEAREST: usize = 400;
 /// Where fewer items than this share a word with the query, all are compared.
 const FEW: usize = 20;
+/// An index of at most so many items is searched by meaning too, so that an item can be found that
+/// shares no word with the query.
+const SEARCHED_BY_MEANING: usize = 512;
+/// How many of the nearest are then compared beside those found by words.
+const NEAREST_OF_SMALL: usize = 64;
 
 /// One place of a ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +69,15 @@ struct LexicalHit {
     own_text: bool,
 }
 
+/// How many items are compared with the query by meaning.
+#[derive(Debug, Clone, Copy)]
+struct CandidateCounts {
+    /// The best by words.
+    by_words: usize,
+    /// The nearest of all others.
+    by_meaning: usize,
+}
+
 /// Items by their words, in no particular order.
 struct LexicalRanking {
     first: Vec<LexicalHit>,
@@ -99,14 +113,23 @@ impl Ranker<'_> {
         k: usize,
     ) -> Vec<RankedDoc> {
         let wanted = wanted(query, k);
-        let mut compared = CANDIDATES + CANDIDATES_OF_PART * query.parts.len();
+        let compared = CANDIDATES + CANDIDATES_OF_PART * query.parts.len();
         let LexicalRanking { mut first, mut copies, scores } =
             self.words(query, wanted.max(compared));
-        if first.len() < FEW {
-            compared = k.max(NEAREST);
-            (first, copies) = self.nearest(query, &[first, copies].concat(), near, compared);
-        }
-        let mut rest = self.cut(&mut first, compared);
+        let few = first.len() < FEW;
+        let small = self.index.doc_count() <= SEARCHED_BY_MEANING && near.is_table();
+        let mut rest = if few || small {
+            let by_words = if few { first.len() } else { compared };
+            let by_meaning =
+                if few { k.max(NEAREST).saturating_sub(by_words) } else { NEAREST_OF_SMALL };
+            let counts = CandidateCounts { by_words, by_meaning };
+            let rest;
+            let known = [first, copies].concat();
+            (first, rest, copies) = self.with_nearest(query, &known, near, counts);
+            rest
+        } else {
+            self.cut(&mut first, compared)
+        };
         if near.wants_order() {
             self.sort(&mut first);
         }
@@ -196,32 +219,35 @@ impl Ranker<'_> {
         }
     }
 
-    /// What is known to share words with the query, and of all other visible items those that are
-    /// nearest to it; so many at the most.
-    fn nearest(
+    /// The best by words of what is known to share any with the query, and the nearest by meaning
+    /// of all other visible items; what is left; and copies.
+    fn with_nearest(
         self,
         query: &Query<'_>,
         known: &[LexicalHit],
         near: &Similarity<'_>,
-        most: usize,
-    ) -> (Vec<LexicalHit>, Vec<LexicalHit>) {
+        counts: CandidateCounts,
+    ) -> (Vec<LexicalHit>, Vec<LexicalHit>, Vec<LexicalHit>) {
         let scores: KeyMap<u32> =
             known.iter().map(|found| (u64::from(found.hit.0), found.hit.1)).collect();
-        let docs: Vec<DocId> = self.scorer.visible().collect();
-        let far = if docs.len() <= most { Vec::new() } else { near.of(0, &docs) };
-        let far = far.into_iter().chain(std::iter::repeat(0));
-        let one = |(doc, near): (&DocId, i64)| match scores.get(&u64::from(*doc)) {
-            Some(score) => (Reverse(i64::MAX), self.found(query, (*doc, *score))),
-            None => (Reverse(near), self.found(query, (*doc, 0))),
-        };
-        let mut found: Vec<(Reverse<i64>, LexicalHit)> = docs.iter().zip(far).map(one).collect();
-        if found.len() > most {
-            found.select_nth_unstable_by(most, |a, b| {
-                a.0.cmp(&b.0).then_with(|| self.compare(&a.1, &b.1))
+        let words = |doc: DocId| scores.get(&u64::from(doc)).copied().unwrap_or(0);
+        let all = self.scorer.visible().map(|doc| self.found(query, (doc, words(doc)))).collect();
+        let (mut first, copies) = self.apart(all);
+        let mut rest = self.cut(&mut first, counts.by_words);
+        if rest.len() > counts.by_meaning {
+            let docs: Vec<DocId> = rest.iter().map(|found| found.hit.0).collect();
+            let near = near.of(0, &docs).into_iter().chain(std::iter::repeat(0));
+            let mut nearest: Vec<(i64, LexicalHit)> = near.zip(rest).collect();
+            nearest.select_nth_unstable_by(counts.by_meaning, |a, b| {
+                b.0.cmp(&a.0).then_with(|| self.compare(&a.1, &b.1))
             });
-            found.truncate(most);
+            let left = nearest.split_off(counts.by_meaning);
+            rest = left.into_iter().map(|(_, found)| found).collect();
+            first.extend(nearest.into_iter().map(|(_, found)| found));
+        } else {
+            first.append(&mut rest);
         }
-        self.apart(found.into_iter().map(|(_, found)| found).collect())
+        (first, rest, copies)
     }
 
     fn found(self, query: &Query<'_>, hit: ScoredDoc) -> LexicalHit {
@@ -235,16 +261,22 @@ impl Ranker<'_> {
 
     /// What stands first among its near copies, and the copies.
     fn apart(self, mut found: Vec<LexicalHit>) -> (Vec<LexicalHit>, Vec<LexicalHit>) {
-        if found.iter().all(|found| found.gist.is_none()) {
-            return (found, Vec::new());
-        }
+        let mut first: Vec<LexicalHit> = Vec::with_capacity(found.len());
+        found.retain(|found| {
+            found.gist.is_some() || {
+                first.push(*found);
+                false
+            }
+        });
         found.sort_unstable_by(|a, b| a.gist.cmp(&b.gist).then_with(|| self.compare(a, b)));
         let mut before = None;
-        found.into_iter().partition(|found| {
-            let copy = found.gist.is_some() && found.gist == before && !found.own_text;
+        let (best, copies): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| {
+            let copy = found.gist == before && !found.own_text;
             before = found.gist;
             !copy
-        })
+        });
+        first.extend(best);
+        (first, copies)
     }
 
     /// Leaves the first so many, in no particular order, and gives the others.

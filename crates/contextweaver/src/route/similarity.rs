@@ -41,6 +41,11 @@ impl Similarity<'_> {
         }
     }
 
+    /// Whether it is the table: as many items may be compared as there are.
+    pub(super) fn is_table(&self) -> bool {
+        matches!(self, Self::Table { .. })
+    }
+
     /// Whether items are to be given best first: a host may look at the first ones only.
     pub(super) fn wants_order(&self) -> bool {
         matches!(self, Self::Host { .. })

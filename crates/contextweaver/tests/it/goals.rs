@@ -12,21 +12,28 @@ const OFFICE: &str = include_str!("../data/goals/office/tools.jsonl");
 const APPS: &str = include_str!("../data/goals/apps/tools.jsonl");
 const HOME: &str = include_str!("../data/goals/home/tools.jsonl");
 const WORK: &str = include_str!("../data/goals/work/tools.jsonl");
+const DESK: &str = include_str!("../data/goals/desk/tools.jsonl");
+const SITE: &str = include_str!("../data/goals/site/tools.jsonl");
 /// The tools of each catalog, as their servers list them.
-pub(crate) const TOOLS: [&str; 6] = [SERVERS, MACHINES, OFFICE, APPS, HOME, WORK];
+pub(crate) const TOOLS: [&str; 8] = [SERVERS, MACHINES, OFFICE, APPS, HOME, WORK, DESK, SITE];
 /// The goals over each of them.
-const GOALS: [&str; 6] = [
+const GOALS: [&str; 8] = [
     include_str!("../data/goals/servers/queries.jsonl"),
     include_str!("../data/goals/machines/queries.jsonl"),
     include_str!("../data/goals/office/queries.jsonl"),
     include_str!("../data/goals/apps/queries.jsonl"),
     include_str!("../data/goals/home/queries.jsonl"),
     include_str!("../data/goals/work/queries.jsonl"),
+    include_str!("../data/goals/desk/queries.jsonl"),
+    include_str!("../data/goals/site/queries.jsonl"),
 ];
 
+fn router(tools: &str) -> Router {
+    Router::new(Catalog::from_jsonl(tools).unwrap()).unwrap()
+}
+
 /// By part: of how many goals any right tool is among the first five, and how many there are.
-fn found(tools: &str, goals: &str, counts: &mut BTreeMap<String, (usize, usize)>) {
-    let router = Router::new(Catalog::from_jsonl(tools).unwrap()).unwrap();
+fn found(router: &Router, goals: &str, counts: &mut BTreeMap<String, (usize, usize)>) {
     for goal in goals.lines() {
         let goal: Value = serde_json::from_str(goal).unwrap();
         let right = goal["gold"].as_array().unwrap();
@@ -41,7 +48,9 @@ fn found(tools: &str, goals: &str, counts: &mut BTreeMap<String, (usize, usize)>
 #[test]
 fn everyday_words_find_a_right_tool_among_five() {
     let mut counts = BTreeMap::new();
-    TOOLS.iter().zip(GOALS).for_each(|(tools, goals)| found(tools, goals, &mut counts));
+    for (tools, goals) in TOOLS.iter().zip(GOALS) {
+        found(&router(tools), goals, &mut counts);
+    }
     assert!(counts.values().map(|(_, all)| all).sum::<usize>() >= 300, "{counts:?}");
     // Of these parts a third was looked at only once, after the lexicon was finished.
     let fresh = |part: &str| part.starts_with("apps") || part.starts_with("second");
@@ -60,6 +69,21 @@ fn everyday_words_find_a_right_tool_among_five() {
         let (hit, all) = parts.fold((0, 0), |sum, (_, (hit, all))| (sum.0 + hit, sum.1 + all));
         assert!(hit * 100 >= all * 90, "{half}: {hit} of {all}");
     }
+}
+
+/// No list of words was written for these servers: it is the meaning of whole requests that finds
+/// their tools.
+#[cfg(feature = "token-table")]
+#[test]
+fn the_table_finds_tools_of_servers_that_no_words_were_written_for() {
+    let table = contextweaver::route::TokenTable::built_in().unwrap();
+    let mut counts = BTreeMap::new();
+    for (tools, goals) in TOOLS.iter().zip(GOALS) {
+        found(&router(tools).with_table(table.clone()), goals, &mut counts);
+    }
+    let unseen = counts.iter().filter(|(part, _)| part.starts_with("unseen"));
+    let (hit, all) = unseen.fold((0, 0), |sum, (_, (hit, all))| (sum.0 + hit, sum.1 + all));
+    assert!(all >= 300 && hit * 100 >= all * 72, "{hit} of {all}: {counts:?}");
 }
 
 #[test]

@@ -108,6 +108,23 @@ mod with_the_table {
         Router::new(catalog(items)).unwrap().with_table(TokenTable::built_in().unwrap())
     }
 
+    /// In a small catalog an item is found that shares no word with the request, however many others
+    /// do.
+    #[test]
+    fn a_small_catalog_is_searched_by_meaning_too() {
+        let row = |n: usize| {
+            SelectableItem::new(id(&format!("row{n}")), format!("row{n}"), "Number of the row")
+        };
+        let mut items: Vec<_> = (0..200).map(row).collect();
+        items.push(SelectableItem::new(id("z.kennel"), "kennel", "Dogs and their breeds"));
+        let request = "the number of a puppy";
+        let found = |router: &Router| {
+            router.route(request, 5).into_iter().any(|hit| hit.id.as_str() == "z.kennel")
+        };
+        assert!(!found(&Router::new(catalog(items.clone())).unwrap()));
+        assert!(found(&with_table(items)));
+    }
+
     /// A request whose words no tool has, nor a word that stands for one of them, is compared with
     /// all, however many there are.
     #[test]
