@@ -12,6 +12,7 @@ mod index;
 mod key;
 mod list;
 mod log;
+mod observed;
 mod progress;
 pub(super) mod proof_args;
 mod prove;
@@ -31,6 +32,11 @@ use weaver_trace_store::Reader;
 
 use super::args::{Trace, TraceCommand};
 use super::{Exit, Failure};
+
+/// Reads an age such as `7d`.
+pub(super) fn age(text: &str) -> Result<std::time::Duration, String> {
+    age::parse(text)
+}
 
 pub(super) fn run(args: TraceCommand) -> Result<Exit, Failure> {
     let Some(command) = args.command else {

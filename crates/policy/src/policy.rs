@@ -7,6 +7,7 @@ use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
 use crate::agents::AgentCapabilities;
 use crate::bounds::{ApprovalBounds, Enforcement};
+use crate::enforcement::RuleEnforcement;
 use crate::limit::Limit;
 use crate::rule::Rule;
 use crate::signal::SignalTable;
@@ -27,6 +28,9 @@ pub struct Policy {
     /// The agents that there are, and what each is for; where there is none, agents are free.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<AgentId, AgentCapabilities>,
+    /// Whether it is enforced, where a rule says nothing else.
+    #[serde(skip_serializing_if = "RuleEnforcement::is_default")]
+    pub enforcement: RuleEnforcement,
     /// The rules; their order means nothing.
     pub rules: Vec<Rule>,
     /// How often each capability may be called.
@@ -53,6 +57,7 @@ impl Policy {
             principals: BTreeMap::new(),
             trusted_hosts: BTreeSet::new(),
             agents: BTreeMap::new(),
+            enforcement: RuleEnforcement::default(),
             rules: Vec::new(),
             limits: Vec::new(),
             signals: SignalTable::default(),

@@ -41,6 +41,7 @@ pub struct PolicySet {
     versions: BTreeMap<Kind, DocumentVersion>,
     compiled: CompiledRules,
     resolver: ContractResolver,
+    observes: bool,
 }
 
 impl PolicySet {
@@ -116,7 +117,8 @@ impl PolicySet {
         let compiled = CompiledRules::new(&policy.rules);
         let resolver = ContractResolver::new(&contracts);
         let basis = Basis { policy: policy_digest, contracts: contracts_digest, origin };
-        Self { policy, contracts, keys, basis, versions, compiled, resolver }
+        let observes = policy.observes();
+        Self { policy, contracts, keys, basis, versions, compiled, resolver, observes }
     }
 
     /// The digests and the origin that every decision carries.
@@ -130,6 +132,12 @@ impl PolicySet {
     #[must_use]
     pub fn versions(&self) -> &BTreeMap<Kind, DocumentVersion> {
         &self.versions
+    }
+
+    /// Whether anything in the policy is not enforced.
+    #[must_use]
+    pub fn observes(&self) -> bool {
+        self.observes
     }
 
     /// The policy, with its rules in the order of their names.
