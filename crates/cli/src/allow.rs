@@ -37,7 +37,8 @@ pub(super) fn run(args: &Allow) -> Result<Exit, Failure> {
     if proposal.needs_standing_approval {
         return in_advance(args, call, &proposal);
     }
-    let candidates = candidates(&revision, &history, (args, now), (call, &proposal))?;
+    let candidates =
+        Search { args, revision: &revision, history: &history, now }.candidates(call, &proposal)?;
     if candidates.is_empty() {
         let message = "with no such rule would the policy allow the call";
         return Err(Failure::new(Exit::Failed, "allow.no_rule", message)
@@ -53,7 +54,7 @@ pub(super) fn run(args: &Allow) -> Result<Exit, Failure> {
     }
     let Some(chosen) = chosen(args, &candidates)? else { return Ok(Exit::Ok) };
     let version = args.sign.sign(&revision, &chosen.text, now)?;
-    signing::report(&revision, version, args.output.json)
+    signing::report(&revision, version, &args.output)
 }
 
 fn unknown(args: &Allow) -> Failure {
@@ -63,26 +64,35 @@ fn unknown(args: &Allow) -> Failure {
         .next("`weaver trace` shows the calls of today; `--since 30d` looks further back")
 }
 
-/// The widths under which the policy allows the call, each with its replay.
-fn candidates(
-    revision: &PolicyRevision,
-    history: &CallHistory,
-    (args, now): (&Allow, Timestamp),
-    (call, proposal): (&RecordedCall, &AllowProposal),
-) -> Result<Vec<Candidate>, Failure> {
-    let mut out = Vec::new();
-    for (width, rule) in &proposal.rules {
-        let exception = suggest::match_text(&rule.matches);
-        let text =
-            revision.with_rule(&suggest::rule_text(rule), &exception, &proposal.stopped_by)?;
-        let draft = revision.draft(&text, now)?;
-        if !allows(&draft, call, now) {
-            continue;
+/// Where rules for a call are looked for.
+struct Search<'a> {
+    args: &'a Allow,
+    revision: &'a PolicyRevision,
+    history: &'a CallHistory,
+    now: Timestamp,
+}
+
+impl Search<'_> {
+    /// The widths under which the policy allows the call, each with its replay.
+    fn candidates(
+        &self,
+        call: &RecordedCall,
+        proposal: &AllowProposal,
+    ) -> Result<Vec<Candidate>, Failure> {
+        let Self { args, revision, history, now } = self;
+        let mut out = Vec::new();
+        for (width, rule) in &proposal.rules {
+            let exception = suggest::match_text(&rule.matches);
+            let own = suggest::rule_text(rule);
+            let text = revision.with_rule(&own, &exception, &proposal.stopped_by)?;
+            let draft = revision.draft(&text, *now)?;
+            if allows(&draft, call, *now) {
+                let replay = draft_replay::report(&draft, history, args.since, *now);
+                out.push(Candidate { width: *width, rule: rule.clone(), text, replay });
+            }
         }
-        let replay = draft_replay::report(&draft, history, args.since, now);
-        out.push(Candidate { width: *width, rule: rule.clone(), text, replay });
+        Ok(out)
     }
-    Ok(out)
 }
 
 /// Whether the draft allows the very call.

@@ -33,10 +33,7 @@ use weaver_trace_store::Reader;
 use super::args::{Trace, TraceCommand};
 use super::{Exit, Failure};
 
-/// Reads an age such as `7d`.
-pub(super) fn age(text: &str) -> Result<std::time::Duration, String> {
-    age::parse(text)
-}
+pub(crate) use age::parse as age;
 
 pub(super) fn run(args: TraceCommand) -> Result<Exit, Failure> {
     let Some(command) = args.command else {

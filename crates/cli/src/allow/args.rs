@@ -21,8 +21,13 @@ have made of the calls of the last days. A rule that holds or denies the call ge
 What leaves the machine or destroys is never allowed by a rule: for it, approvals in advance are
 proposed. What information flow held is proposed nothing.";
 
-fn width(text: &str) -> Result<AllowWidth, String> {
-    AllowWidth::parse(text).ok_or_else(|| "write same, similar or tool".to_owned())
+/// A width that is none.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("write same, similar or tool")]
+struct UnknownWidth;
+
+fn width(text: &str) -> Result<AllowWidth, UnknownWidth> {
+    AllowWidth::parse(text).ok_or(UnknownWidth)
 }
 
 #[derive(Debug, Args)]

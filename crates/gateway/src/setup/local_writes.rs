@@ -24,7 +24,7 @@ impl LocalWriteBounds {
         folders: &ServerFolders,
     ) -> Option<Self> {
         let folders = folders.get(server.as_str()).cloned().unwrap_or_default();
-        let write = local_write(tool, !folders.is_empty())?;
+        let write = local_write(tool, &folders)?;
         Some(Self { write, folders })
     }
 }

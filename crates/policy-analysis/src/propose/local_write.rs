@@ -82,10 +82,10 @@ pub struct LocalWrite {
     statement: Option<Pointer>,
 }
 
-/// The tool as a local write, where its words say so. `has_folders` is whether its server was set up
-/// for certain folders: without them, paths bound nothing.
+/// The tool as a local write, where its words say so. `folders` are those that its server was set up
+/// for: without them, paths bound nothing.
 #[must_use]
-pub fn local_write(tool: &ToolDescription<'_>, has_folders: bool) -> Option<LocalWrite> {
+pub fn local_write(tool: &ToolDescription<'_>, folders: &[String]) -> Option<LocalWrite> {
     let plain = propose(tool);
     let (paths, statement) = (paths(tool.input), statement(tool));
     if is_local_write(&plain) {
@@ -96,7 +96,7 @@ pub fn local_write(tool: &ToolDescription<'_>, has_folders: bool) -> Option<Loca
     }
     let hints = Hints { destructive: None, ..tool.hints };
     let by_words = propose(&ToolDescription { hints, ..*tool });
-    let in_folders = has_folders && paths.iter().any(|path| path.required && !path.is_list);
+    let in_folders = !folders.is_empty() && paths.iter().any(|path| path.required && !path.is_list);
     let says_so = is_local_write(&by_words) || overwrites(&ToolText::of(tool));
     let why = match (says_so, &statement) {
         (true, None) if in_folders => {

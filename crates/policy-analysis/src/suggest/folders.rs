@@ -55,59 +55,80 @@ pub(super) fn is_sensitive(path: &str) -> bool {
     system || steps.iter().any(|step| hidden(&step))
 }
 
-/// Whether a folder is narrow enough to be suggested.
-fn is_narrow(absolute: bool, steps: &[&str]) -> bool {
-    if !absolute {
-        return true;
-    }
-    let short = steps.first().is_some_and(|first| SHORT.contains(first));
-    steps.len() >= if short { 2 } else { MIN_STEPS }
+/// Where a path begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum PathRoot {
+    Relative,
+    Absolute,
 }
 
-fn text(absolute: bool, steps: &[&str]) -> String {
-    match (absolute, steps.is_empty()) {
-        (false, true) => ".".to_owned(),
-        (true, _) => format!("/{}", steps.join("/")),
-        (false, false) => steps.join("/"),
+/// A folder, by its steps. The order puts a folder right before all that lies in it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Folder<'p> {
+    root: PathRoot,
+    steps: Vec<&'p str>,
+}
+
+impl<'p> Folder<'p> {
+    /// The folder of a path. A name with a dot in it is a file; what is none may be a folder itself.
+    fn of(path: &'p str) -> Option<Self> {
+        let root = if path.starts_with('/') { PathRoot::Absolute } else { PathRoot::Relative };
+        let folder = Self { root, steps: steps(path)? };
+        let is_file = folder.steps.last().is_some_and(|last| last.contains('.'));
+        if is_file || !folder.is_narrow() { folder.parent() } else { Some(folder) }
+    }
+
+    /// The folder around it, where that is narrow enough to be suggested.
+    fn parent(mut self) -> Option<Self> {
+        self.steps.pop()?;
+        self.is_narrow().then_some(self)
+    }
+
+    fn is_narrow(&self) -> bool {
+        let short = self.steps.first().is_some_and(|first| SHORT.contains(first));
+        match self.root {
+            PathRoot::Relative => true,
+            PathRoot::Absolute => self.steps.len() >= if short { 2 } else { MIN_STEPS },
+        }
+    }
+
+    fn holds(&self, other: &Self) -> bool {
+        self.root == other.root && other.steps.starts_with(&self.steps)
+    }
+
+    fn text(&self) -> String {
+        match (self.root, self.steps.is_empty()) {
+            (PathRoot::Relative, true) => ".".to_owned(),
+            (PathRoot::Absolute, _) => format!("/{}", self.steps.join("/")),
+            (PathRoot::Relative, false) => self.steps.join("/"),
+        }
     }
 }
 
-/// The fewest folders, at most [`MAX_FOLDERS`], that the paths lie in; `None` where they have no
-/// folders in common that are narrow enough. `is_folder` says of a path that it names a folder
-/// itself.
+/// Few folders, at most [`MAX_FOLDERS`], that the paths lie in; `None` where they have no folders in
+/// common that are narrow enough. Where there are too many, the deepest become those around them, all
+/// of one depth at once, so that this takes no more rounds than a path has steps.
 pub(super) fn cover(paths: &BTreeSet<String>) -> Option<BTreeSet<String>> {
-    let mut folders: BTreeSet<(bool, Vec<&str>)> = BTreeSet::new();
-    for path in paths {
-        let absolute = path.starts_with('/');
-        let mut steps = steps(path)?;
-        // A name with a dot in it is a file; what is none may be a folder itself.
-        let is_file = steps.last().is_some_and(|last| last.contains('.'));
-        if is_file || !is_narrow(absolute, &steps) {
-            steps.pop();
-        }
-        if !is_narrow(absolute, &steps) {
-            return None;
-        }
-        folders.insert((absolute, steps));
-    }
+    let mut folders: BTreeSet<Folder<'_>> =
+        paths.iter().map(|path| Folder::of(path)).collect::<Option<_>>()?;
     loop {
-        let below = |folder: &(bool, Vec<&str>), other: &(bool, Vec<&str>)| {
-            folder != other && folder.0 == other.0 && folder.1.starts_with(&other.1)
-        };
-        let all = folders.clone();
-        folders.retain(|folder| !all.iter().any(|other| below(folder, other)));
-        // Two neighbours become their parent: `notes/a` and `notes/b`, not `notes` and `src`.
-        if folders.len() <= MAX_FOLDERS {
-            return Some(folders.iter().map(|(root, steps)| text(*root, steps)).collect());
+        let mut widest: Vec<Folder<'_>> = Vec::new();
+        for folder in folders {
+            // In this order, what holds it came last.
+            if !widest.last().is_some_and(|last| last.holds(&folder)) {
+                widest.push(folder);
+            }
         }
-        let deepest = folders.iter().max_by_key(|(_, steps)| steps.len()).cloned()?;
-        let (absolute, mut steps) = deepest.clone();
-        steps.pop();
-        if !is_narrow(absolute, &steps) {
-            return None;
+        if widest.len() <= MAX_FOLDERS {
+            return Some(widest.iter().map(Folder::text).collect());
         }
-        folders.remove(&deepest);
-        folders.insert((absolute, steps));
+        let deepest = widest.iter().map(|folder| folder.steps.len()).max()?;
+        folders = widest
+            .into_iter()
+            .map(
+                |folder| if folder.steps.len() == deepest { folder.parent() } else { Some(folder) },
+            )
+            .collect::<Option<_>>()?;
     }
 }
 

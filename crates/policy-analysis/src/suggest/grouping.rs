@@ -68,7 +68,7 @@ fn grouped(
     // Where a person looks at each call, nothing has to be narrowed.
     let values = match asks {
         true => Vec::new(),
-        false => deciding(&example.arguments, tool.capability.sink(), tool.writes()),
+        false => deciding(&example.arguments, tool.capability.sink(), spec.effects),
     };
     if !example.exact && !values.is_empty() {
         return Err(LeftOut::ArgumentsUnknown);
@@ -81,7 +81,7 @@ fn grouped(
     let place = |value: &DecidingValue| PatternPlace {
         at: value.at.as_str().to_owned(),
         kind: value.kind,
-        is_list: value.is_list,
+        shape: value.shape,
     };
     let places: Vec<PatternPlace> = values.iter().map(place).collect();
     let namespace = id.as_str().split_once('.').map_or("", |(namespace, _)| namespace);

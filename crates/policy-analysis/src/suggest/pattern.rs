@@ -7,7 +7,7 @@ use weaver_policy::{ArgumentPredicate, Match};
 use weaver_types::Pointer;
 
 use super::folders;
-use super::values::{DecidingValue, ValueKind, host};
+use super::values::{DecidingValue, ValueKind, ValueShape, host};
 use crate::sql::HarmlessStatement;
 
 /// The most values of a set: more are no pattern.
@@ -20,7 +20,7 @@ const MAX_ITEMS: usize = 12;
 pub(super) struct PatternPlace {
     pub(super) at: String,
     pub(super) kind: ValueKind,
-    pub(super) is_list: bool,
+    pub(super) shape: ValueShape,
 }
 
 /// All values that were seen at one place.
@@ -68,7 +68,7 @@ pub(super) fn constrain(
     seen: &SeenValues,
 ) -> Option<()> {
     let at = Pointer::parse(&place.at).ok()?;
-    if place.is_list {
+    if place.shape == ValueShape::List {
         return constrain_list(matches, &at, place.kind, seen);
     }
     let predicate = predicate(&at, place.kind, seen)?;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use weaver_policy::critical::{self, Role};
-use weaver_types::{Pointer, SinkKind};
+use weaver_types::{Effects, Pointer, SinkKind};
 
 use crate::sql;
 
@@ -23,26 +23,33 @@ pub(super) enum ValueKind {
     OneOf,
 }
 
+/// Whether one value stands at a place, or a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ValueShape {
+    One,
+    List,
+}
+
 /// The values at one place.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DecidingValue {
     pub(super) at: Pointer,
     pub(super) kind: ValueKind,
+    pub(super) shape: ValueShape,
     /// One, or those of a list.
     pub(super) values: Vec<Value>,
-    pub(super) is_list: bool,
 }
 
-/// Whether arguments decide where a call goes, and which.
-pub(super) struct ValueReader {
+/// Reads arguments for the values that decide where a call goes.
+struct ValueReader {
     sink: SinkKind,
-    writes: bool,
+    effects: Effects,
     out: Vec<DecidingValue>,
 }
 
 /// The values that decide where a call goes, in the order of their places.
-pub(super) fn deciding(arguments: &Value, sink: SinkKind, writes: bool) -> Vec<DecidingValue> {
-    let mut reader = ValueReader { sink, writes, out: Vec::new() };
+pub(super) fn deciding(arguments: &Value, sink: SinkKind, effects: Effects) -> Vec<DecidingValue> {
+    let mut reader = ValueReader { sink, effects, out: Vec::new() };
     reader.object(arguments, "", 0);
     reader.out.sort_by(|a, b| a.at.as_str().cmp(b.at.as_str()));
     reader.out
@@ -61,16 +68,16 @@ impl ValueReader {
                 {
                     // What edits of a file look like: what they say is text.
                 }
-                Value::Array(items) => self.note(name, &place, items.clone(), true),
-                one => self.note(name, &place, vec![one.clone()], false),
+                Value::Array(items) => self.note(name, &place, ValueShape::List, items.clone()),
+                one => self.note(name, &place, ValueShape::One, vec![one.clone()]),
             }
         }
     }
 
-    fn note(&mut self, name: &str, place: &str, values: Vec<Value>, is_list: bool) {
+    fn note(&mut self, name: &str, place: &str, shape: ValueShape, values: Vec<Value>) {
         let Some(kind) = self.kind(name, &values) else { return };
         let (Ok(at), true) = (Pointer::parse(place), self.out.len() < MAX_VALUES) else { return };
-        self.out.push(DecidingValue { at, kind, values, is_list });
+        self.out.push(DecidingValue { at, kind, shape, values });
     }
 
     fn kind(&self, name: &str, values: &[Value]) -> Option<ValueKind> {
@@ -78,7 +85,7 @@ impl ValueReader {
         if values.is_empty() || values.iter().all(|value| value.is_boolean() || value.is_null()) {
             return None;
         }
-        if self.writes && sql::takes_program(name) {
+        if self.effects.writes() && sql::takes_program(name) {
             return Some(ValueKind::Statement);
         }
         let role = critical::role(name);
@@ -116,26 +123,29 @@ mod tests {
 
     use super::*;
 
-    fn kinds(arguments: &Value, sink: SinkKind, writes: bool) -> Vec<(String, ValueKind)> {
-        let all = deciding(arguments, sink, writes).into_iter();
+    fn kinds(arguments: &Value, sink: SinkKind, effects: Effects) -> Vec<(String, ValueKind)> {
+        let all = deciding(arguments, sink, effects).into_iter();
         all.map(|one| (one.at.as_str().to_owned(), one.kind)).collect()
     }
 
     #[test]
     fn places_and_hosts_decide_everywhere_and_receivers_at_sinks() {
         let mail = json!({ "to": "a@b.example", "body": "/not a path", "amount": 5 });
-        assert_eq!(kinds(&mail, SinkKind::None, true), []);
-        let at_sink = kinds(&mail, SinkKind::ExternalSend, true);
+        assert_eq!(kinds(&mail, SinkKind::None, Effects::WRITE_LOCAL), []);
+        let at_sink = kinds(&mail, SinkKind::ExternalSend, Effects::WRITE_OPEN);
         let places: Vec<&str> = at_sink.iter().map(|(at, _)| at.as_str()).collect();
         assert_eq!(places, ["/amount", "/to"]);
         let file = json!({ "path": "/a/b", "content": "x", "head": 3 });
-        assert_eq!(kinds(&file, SinkKind::None, false), [("/path".to_owned(), ValueKind::Path)]);
+        assert_eq!(
+            kinds(&file, SinkKind::None, Effects::READ_LOCAL),
+            [("/path".to_owned(), ValueKind::Path)]
+        );
         let url = json!({ "options": { "target": "https://a.example/x" } });
-        let found = kinds(&url, SinkKind::None, false);
+        let found = kinds(&url, SinkKind::None, Effects::READ_LOCAL);
         assert_eq!(found, [("/options/target".to_owned(), ValueKind::Host)]);
         let sql = json!({ "query": "insert into a values (1)" });
-        assert_eq!(kinds(&sql, SinkKind::None, true)[0].1, ValueKind::Statement);
-        assert_eq!(kinds(&sql, SinkKind::None, false), []);
+        assert_eq!(kinds(&sql, SinkKind::None, Effects::WRITE_LOCAL)[0].1, ValueKind::Statement);
+        assert_eq!(kinds(&sql, SinkKind::None, Effects::READ_LOCAL), []);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use weaver_types::{Check, Contribution, ReasonCode, SinkKind, Verdict};
 
 use super::folders;
 use super::pattern::{PatternPlace, SeenValues, constrain};
-use super::values::{DecidingValue, ValueKind, deciding};
+use super::values::{DecidingValue, ValueKind, ValueShape, deciding};
 use crate::history::{RecordedArguments, RecordedCall};
 use crate::replay;
 
@@ -106,7 +106,7 @@ pub fn allow(set: &PolicySet, call: &RecordedCall) -> Result<AllowProposal, NotA
         SinkKind::None => SinkKind::ExternalSend,
         sink => sink,
     };
-    let values = deciding(arguments, sink, capability.spec().effects.writes());
+    let values = deciding(arguments, sink, capability.spec().effects);
     let mut rules: Vec<(AllowWidth, Rule)> = Vec::new();
     for width in AllowWidth::ALL {
         let Some(matches) = matching(call, &values, width) else { continue };
@@ -167,8 +167,8 @@ fn matching(call: &RecordedCall, values: &[DecidingValue], width: AllowWidth) ->
 }
 
 fn same(value: &DecidingValue) -> ArgumentPredicate {
-    let equals = match (value.is_list, value.values.first()) {
-        (false, Some(one)) => one.clone(),
+    let equals = match (value.shape, value.values.first()) {
+        (ValueShape::One, Some(one)) => one.clone(),
         _ => Value::Array(value.values.clone()),
     };
     ArgumentPredicate { equals: Some(equals), ..ArgumentPredicate::at(value.at.clone()) }
@@ -180,7 +180,7 @@ fn similar(matches: &mut Match, value: &DecidingValue) -> Option<()> {
     if value.kind == ValueKind::Path && texts().any(folders::is_sensitive) {
         return None;
     }
-    if value.kind == ValueKind::OneOf && !value.is_list {
+    if value.kind == ValueKind::OneOf && value.shape == ValueShape::One {
         // A receiver: others at the same domain.
         let domains: BTreeSet<&str> =
             texts().filter_map(|text| text.find('@').and_then(|at| text.get(at..))).collect();
@@ -202,6 +202,6 @@ fn similar(matches: &mut Match, value: &DecidingValue) -> Option<()> {
     let mut seen = SeenValues::default();
     seen.add(value);
     let place =
-        PatternPlace { at: value.at.as_str().to_owned(), kind: value.kind, is_list: value.is_list };
+        PatternPlace { at: value.at.as_str().to_owned(), kind: value.kind, shape: value.shape };
     constrain(matches, &place, &seen)
 }
