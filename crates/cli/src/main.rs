@@ -4,6 +4,7 @@
 //! to standard output; whatever goes wrong is said on standard error, with the next step, and ends
 //! in one of the documented [`Exit`] codes.
 
+mod age;
 mod allow;
 mod approve;
 mod args;

@@ -1,6 +1,5 @@
 //! `weaver trace`.
 
-mod age;
 pub(super) mod args;
 mod believed;
 mod checkpoint;
@@ -32,8 +31,6 @@ use weaver_trace_store::Reader;
 
 use super::args::{Trace, TraceCommand};
 use super::{Exit, Failure};
-
-pub(crate) use age::parse as age;
 
 pub(super) fn run(args: TraceCommand) -> Result<Exit, Failure> {
     let Some(command) = args.command else {

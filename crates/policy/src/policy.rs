@@ -94,4 +94,23 @@ impl Policy {
         self.agents.insert(agent.agent_name.clone(), agent);
         self
     }
+
+    /// Whether a rule of this policy is enforced: as the rule says, or else as the policy does.
+    #[must_use]
+    pub fn enforcement_of(&self, rule: &Rule) -> RuleEnforcement {
+        rule.enforcement.unwrap_or(self.enforcement)
+    }
+
+    /// Whether anything in it is not enforced.
+    #[must_use]
+    pub fn observes(&self) -> bool {
+        self.enforcement == RuleEnforcement::Observe
+            || self.rules.iter().any(|rule| self.enforcement_of(rule) == RuleEnforcement::Observe)
+    }
+
+    /// Whether it needs the second form of documents, which knows enforcement.
+    pub(crate) fn speaks_of_enforcement(&self) -> bool {
+        self.enforcement != RuleEnforcement::Enforce
+            || self.rules.iter().any(|rule| rule.enforcement.is_some())
+    }
 }

@@ -40,7 +40,7 @@ pub(crate) struct Allow {
     #[arg(long, value_name = "WIDTH", value_parser = width)]
     pub(super) width: Option<AllowWidth>,
     /// How far back the replay looks: a number and s, m, h, d or w
-    #[arg(long, value_name = "AGE", default_value = "7d", value_parser = crate::trace::age)]
+    #[arg(long, value_name = "AGE", default_value = "7d", value_parser = crate::age::parse)]
     pub(super) since: Duration,
     /// The configuration; the default is the nearest weaver.toml, or your own
     #[arg(long, value_name = "FILE")]

@@ -319,7 +319,7 @@ is changed; look at it with `weaver policy replay`. Ends with 1 when there is no
 #[derive(Debug, Args)]
 pub(crate) struct HistorySource {
     /// How far back: a number and s, m, h, d or w
-    #[arg(long, value_name = "AGE", default_value = "7d", value_parser = crate::trace::age)]
+    #[arg(long, value_name = "AGE", default_value = "7d", value_parser = crate::age::parse)]
     pub(super) since: std::time::Duration,
     /// The configuration; the default is the nearest weaver.toml, or your own
     #[arg(long, value_name = "FILE")]
@@ -373,7 +373,7 @@ force. Until then nothing changes.";
 #[command(after_help = EDIT)]
 pub(crate) struct Edit {
     /// How far back the replay looks: a number and s, m, h, d or w
-    #[arg(long, value_name = "AGE", default_value = "7d", value_parser = crate::trace::age)]
+    #[arg(long, value_name = "AGE", default_value = "7d", value_parser = crate::age::parse)]
     pub(super) since: std::time::Duration,
     /// The configuration; the default is the nearest weaver.toml, or your own
     #[arg(long, value_name = "FILE")]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use weaver_policy::PolicySet;
 use weaver_types::{
-    Capability, CapabilityId, Check, Integrity, ReasonCode, Rung, SafetyClass, Verdict,
+    Capability, CapabilityId, Check, Integrity, ReasonCode, Rung, SafetyClass, SinkKind, Verdict,
 };
 
 use super::{LeftOutCalls, MAX_NAMED};
@@ -76,14 +76,20 @@ pub(super) struct ToolEvidence {
 }
 
 impl ToolEvidence {
-    /// Whether a suggestion may allow it: below L4, where the floor lets through what rules allow.
     pub(super) fn may_be_allowed(&self) -> bool {
-        self.capability.rung() < Rung::L4 && self.capability.class() != SafetyClass::Destructive
+        may_be_allowed(&self.capability)
     }
 
     pub(super) fn writes(&self) -> bool {
         self.capability.spec().effects.writes()
     }
+}
+
+/// Whether a suggestion may allow it: below L4, where the floor lets through what rules allow, and at
+/// no sink where only the user's own words release anything.
+fn may_be_allowed(capability: &Capability) -> bool {
+    let strict = matches!(capability.sink(), SinkKind::Credential | SinkKind::Destructive);
+    capability.rung() < Rung::L4 && capability.class() != SafetyClass::Destructive && !strict
 }
 
 /// All calls that count, by tool.
@@ -104,10 +110,16 @@ pub(super) fn leave_out(out: &mut BTreeMap<LeftOut, LeftOutCalls>, reason: LeftO
 
 impl Evidence {
     pub(super) fn add(&mut self, set: &PolicySet, call: &RecordedCall) {
-        if let Some(reason) = stopped(call) {
-            return leave_out(&mut self.left_out, reason, &call.id);
+        let capability = replay::capability(set, call);
+        // That a person is asked about each call is no permission: for it, a call that flow spoke
+        // against is evidence too.
+        let asks = capability.as_ref().is_ok_and(|one| !may_be_allowed(one));
+        match stopped(call) {
+            Some(LeftOut::Tainted) if asks && call.end == CallEnd::Succeeded => {}
+            Some(reason) => return leave_out(&mut self.left_out, reason, &call.id),
+            None => {}
         }
-        let Ok(capability) = replay::capability(set, call) else {
+        let Ok(capability) = capability else {
             return leave_out(&mut self.left_out, LeftOut::UnknownTool, &call.id);
         };
         let (arguments, exact) = match &call.arguments {

@@ -50,9 +50,9 @@ fn steps(path: &str) -> Option<Vec<&str>> {
 /// Whether no suggestion opens this place.
 pub(super) fn is_sensitive(path: &str) -> bool {
     let Some(steps) = steps(path) else { return true };
-    let hidden = |step: &&str| SENSITIVE_STEPS.contains(step) || step.starts_with(".env");
+    let hidden = |step: &str| SENSITIVE_STEPS.contains(&step) || step.starts_with(".env");
     let system = path.starts_with('/') && steps.first().is_some_and(|first| SYSTEM.contains(first));
-    system || steps.iter().any(|step| hidden(&step))
+    system || steps.iter().any(|step| hidden(step))
 }
 
 /// Where a path begins.

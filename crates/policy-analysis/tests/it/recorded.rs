@@ -441,3 +441,17 @@ fn an_empty_history_suggests_nothing() {
     assert_eq!(log.history.find("call_1"), None);
     assert_eq!(log.replayed("").then, weaver_policy_analysis::replay::ReplayCounts::default());
 }
+
+#[test]
+fn what_leaves_keeps_asking_though_flow_spoke_against_it() {
+    let mut log = Log::new();
+    let mail = Made::new("mail.send", json!({ "to": "a@b.example" }));
+    log.done(&mail.clone().would_have("hold", "flow", "untrusted_influence"));
+    let suggestions = log.suggestions();
+    assert_eq!(suggestions.rules.len(), 1, "{suggestions:?}");
+    let again = replay(&enforced(&suggestions), log.history.calls(), NOW, NOW);
+    assert_eq!((again.now.hold, again.now.allow), (1, 0));
+    let mut stopped = Log::new();
+    stopped.refused(&mail.stopped("hold", "flow", "untrusted_influence"));
+    assert!(stopped.suggestions().rules.is_empty());
+}
