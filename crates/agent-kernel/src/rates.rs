@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, RwLock};
 
-use weaver_policy::{PolicySet, Query, Windows};
+use weaver_policy::{PolicySet, Query, RuleEnforcement, Windows};
 use weaver_types::ledger::Ledger;
 use weaver_types::{
     AgentId, CapabilityId, CapabilityRequest, Contribution, EventKind, Principal, PrincipalId,
@@ -86,7 +86,11 @@ impl Rates {
             return Ok(());
         }
         let Ok(mut windows) = self.windows.write() else { return Err(Box::new(unusable())) };
-        windows.take(query, policy.limits())
+        match windows.take(query, policy.limits()) {
+            // Recorded with the decision, and not enforced.
+            Err(_) if policy.policy().enforcement == RuleEnforcement::Observe => Ok(()),
+            taken => taken,
+        }
     }
 
     /// Forgets what limits counted that are gone.

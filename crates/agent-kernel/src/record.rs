@@ -2,6 +2,7 @@
 
 mod host_fields;
 mod outcome;
+mod would_have;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -24,6 +25,7 @@ use crate::run_state::RunDelta;
 
 pub(crate) use host_fields::{HostFields, metadata};
 pub(crate) use outcome::{FrameRecord, Outcome};
+pub(crate) use would_have::{WouldHaveRecord, decision_version};
 
 /// How many contributions of a decision are recorded one by one.
 const MAX_CONTRIBUTIONS: usize = 32;
@@ -92,6 +94,7 @@ impl Payload {
             .with("policy", basis.policy)
             .with("reason", decision.primary())
             .with("verdict", decision.verdict())
+            .maybe("would_have", WouldHaveRecord::of(decision, firewall))
     }
 
     pub(crate) fn asked(self, request: &CapabilityRequest, firewall: &Firewall) -> Self {

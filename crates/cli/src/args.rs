@@ -126,6 +126,8 @@ pub(super) enum Command {
     Sign(Sign),
     /// Read and verify the log; alone, tell what happened today
     Trace(Box<TraceCommand>),
+    /// Turn one held or denied call into a rule, see what it changes, sign
+    Allow(Box<super::allow::args::Allow>),
     /// List held calls; grant, deny or revoke them
     #[command(subcommand)]
     Approve(Box<super::approve::args::Approve>),

@@ -129,6 +129,8 @@ fn report(
         "ok": true,
         "config": config.file.display().to_string(),
         "documents": documents,
+        "enforcement": set.policy().enforcement.as_str(),
+        "observes": set.observes(),
         "servers": servers,
         "memory": config.memory.as_ref().map(memory),
         "confinement": confinement::json(children),
@@ -154,7 +156,7 @@ fn memory(memory: &config::Memory) -> serde_json::Value {
 
 /// What is no fault, and yet hardly meant.
 fn notes(set: &PolicySet) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = set.observation_notice().into_iter().collect();
     if set.policy().rules.is_empty() {
         notes.push("the policy has no rules: every call will be denied".to_owned());
     }

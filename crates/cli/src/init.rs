@@ -3,7 +3,7 @@
 mod answers;
 pub(super) mod args;
 pub(super) mod found;
-mod questions;
+pub(super) mod questions;
 mod report;
 mod table;
 pub(super) mod update;
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
     let folder = SetupFolder::begin(&dir)?;
     let config = folder.listing_config(&selection)?;
     let listed = list(&config, &config.upstreams, args.timeout, &mut selection)?;
-    let (mut review, problems) = Review::of(posture, listed);
+    let (mut review, problems) = Review::of(posture, listed, &selection.folders());
     for problem in &problems {
         let problem = weaver_text::escape::line(problem).into_owned();
         output::aside(&format!("{}: {problem}\n", output::bold("left out")));

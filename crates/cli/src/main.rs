@@ -4,6 +4,8 @@
 //! to standard output; whatever goes wrong is said on standard error, with the next step, and ends
 //! in one of the documented [`Exit`] codes.
 
+mod age;
+mod allow;
 mod approve;
 mod args;
 mod catalog;
@@ -118,6 +120,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Keys(args) => keys::run(args),
         Command::Sign(args) => sign::run(&args),
         Command::Trace(args) => trace::run(*args),
+        Command::Allow(args) => allow::run(&args),
         Command::Approve(args) => approve::run(*args),
         Command::Policy(args) => policy::run(*args),
         Command::Kernel(args) => kernel::run(args),
@@ -154,6 +157,7 @@ impl Command {
             Self::Sign(args) => args.output.json,
             Self::Reasons(args) => args.json,
             Self::Keys(Keys::New { output, .. } | Keys::Show { output, .. }) => output.json,
+            Self::Allow(args) => args.wants_json(),
             Self::Approve(args) => args.wants_json(),
             Self::Policy(args) => args.wants_json(),
             Self::Kernel(args) => args.wants_json(),

@@ -70,11 +70,20 @@ fn servers(config: &Config, steps: &mut Vec<(String, &str)>) -> String {
     let now = SystemClock::default().now();
     let mut out = row("config", &escape::line(&file));
     out.push_str(&row("servers", &names.join(", ")));
-    if let Err(errors) = config::load_policy(config, false, now) {
-        let many = errors.findings().len();
-        let bad = output::verdict(false, &format!("refused, {many} findings"));
-        out.push_str(&row("documents", &bad));
-        steps.push(("weaver check".to_owned(), "says what is wrong in the documents"));
+    match config::load_policy(config, false, now) {
+        Ok(set) => {
+            if let Some(notice) = set.observation_notice() {
+                out.push_str(&row("policy", &output::bold(&escape::line(&notice))));
+                let suggest = "proposes rules from what was observed";
+                steps.push(("weaver policy suggest".to_owned(), suggest));
+            }
+        }
+        Err(errors) => {
+            let many = errors.findings().len();
+            let bad = output::verdict(false, &format!("refused, {many} findings"));
+            out.push_str(&row("documents", &bad));
+            steps.push(("weaver check".to_owned(), "says what is wrong in the documents"));
+        }
     }
     out
 }

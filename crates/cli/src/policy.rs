@@ -6,9 +6,14 @@ mod catalogue;
 mod decide;
 mod diff;
 pub(super) mod documents;
+mod edit;
 mod explain;
+pub(super) mod history;
 mod lines;
 mod lint;
+pub(super) mod replay;
+pub(super) mod signing;
+mod suggest;
 mod test;
 
 use weaver_policy::Policy;
@@ -24,6 +29,9 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         Args::Decide(args) => decide::run(&args),
         Args::Ask(args) => ask::run(&args),
         Args::Diff(args) => diff::run(&args),
+        Args::Replay(args) => replay::run(&args),
+        Args::Suggest(args) => suggest::run(&args),
+        Args::Edit(args) => edit::run(&args),
         Args::ShowBaseline => {
             output::text(Policy::baseline_text())?;
             Ok(Exit::Ok)

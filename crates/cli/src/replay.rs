@@ -13,6 +13,7 @@ use weaver_types::{Clock as _, OsRandom, Principal, PrincipalId, SystemClock};
 
 use super::line_reader::LineReader;
 use super::policy::documents;
+use super::policy::history::HistoryFile;
 use super::{Exit, Failure, tool_list};
 use args::Replay;
 use weaver_gateway::replay::{
@@ -28,13 +29,18 @@ pub(super) fn run(args: &Replay) -> Result<Exit, Failure> {
     let mut lines = LineReader::open(&args.scenarios).map_err(|error| unreadable(&name, &error))?;
     let mut out = BufWriter::new(io::stdout().lock());
     let (mut summary, mut wrong) = (Summary::default(), 0_u64);
+    let mut history = args.history.as_deref().map(HistoryFile::create).transpose()?;
     while let Some(line) = lines.line(MAX_LINE).map_err(|error| unreadable(&name, &error))? {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
         let number = lines.number();
         let played = match Scenario::parse(&line) {
-            Ok(scenario) => play(args, &documents, &scenario, number, &mut summary, &mut out)?,
+            Ok(scenario) => {
+                let mut outputs =
+                    Outputs { summary: &mut summary, out: &mut out, history: &mut history };
+                play(args, &documents, &scenario, number, &mut outputs)?
+            }
             Err(problem) => Err(("replay.scenario", problem.to_string())),
         };
         if let Err((code, message)) = played {
@@ -62,8 +68,7 @@ fn play(
     documents: &Documents,
     scenario: &Scenario,
     number: u64,
-    summary: &mut Summary,
-    out: &mut impl io::Write,
+    outputs: &mut Outputs<'_, impl io::Write>,
 ) -> Result<Result<(), (&'static str, String)>, Failure> {
     let mut stage = match Stage::open(documents, scenario, number) {
         Ok(stage) => stage,
@@ -73,6 +78,7 @@ fn play(
         }
         Err(error) => return Ok(Err((error.code(), error.to_string()))),
     };
+    let Outputs { summary, out, history } = outputs;
     summary.scenarios += 1;
     for (number, step) in scenario.steps.iter().enumerate() {
         if args.restarts && number > 0 {
@@ -86,10 +92,23 @@ fn play(
         if !args.micros {
             line.micros = None;
         }
-        serde_json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
+        serde_json::to_writer(&mut **out, &line).map_err(io::Error::from)?;
         out.write_all(b"\n")?;
     }
+    if let Some(history) = history {
+        match stage.events() {
+            Ok(events) => history.add(&events)?,
+            Err(error) => return Ok(Err((error.code(), error.to_string()))),
+        }
+    }
     Ok(Ok(()))
+}
+
+/// Where a replay writes to.
+struct Outputs<'o, W> {
+    summary: &'o mut Summary,
+    out: &'o mut W,
+    history: &'o mut Option<HistoryFile>,
 }
 
 /// The documents with people who can release everything, and who calls.

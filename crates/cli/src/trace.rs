@@ -1,6 +1,5 @@
 //! `weaver trace`.
 
-mod age;
 pub(super) mod args;
 mod believed;
 mod checkpoint;
@@ -12,6 +11,7 @@ mod index;
 mod key;
 mod list;
 mod log;
+mod observed;
 mod progress;
 pub(super) mod proof_args;
 mod prove;

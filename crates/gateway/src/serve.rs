@@ -82,6 +82,8 @@ pub use client_process::{ClientKey, ClientProcess, ProcessTable};
 pub use current_run::CurrentRun;
 pub use error::ServeError;
 pub use import::{ProposalError, propose};
+#[cfg(test)]
+pub(crate) use import::{ToolDefinition, proposal};
 pub use own_tools::proposal as own_proposal;
 pub use server::{
     DRAINING, Farewell, MessageSession, Server, ServerStatus, SessionOwner, SessionStatus,

@@ -11,10 +11,12 @@
 mod documents;
 mod error;
 mod folder;
+mod local_writes;
 mod permission;
 mod posture;
 mod program_path;
 mod review;
+mod revision;
 mod secrets;
 mod selection;
 mod update;
@@ -25,8 +27,12 @@ pub use folder::{OwnKeys, SetupFolder};
 pub use permission::Permission;
 pub use posture::Posture;
 pub use review::{Review, ReviewError, ReviewRow};
+pub use revision::PolicyRevision;
 pub use secrets::StoredSecret;
 pub use selection::{
-    LeftOut, Machine, Origin, SelectedServer, Selection, TakenNames, matching_server,
+    LeftOut, Machine, Origin, SelectedServer, Selection, ServerFolders, TakenNames, matching_server,
 };
 pub use update::{Changes, Update};
+
+#[cfg(test)]
+mod careful_tests;

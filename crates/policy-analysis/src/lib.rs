@@ -1,5 +1,5 @@
 //! What looks at policies and never decides: lint, test cases, reachability queries, differences
-//! between versions, and contracts proposed for tools.
+//! between versions, contracts proposed for tools, and rules proposed from what was done.
 //!
 //! Everything here is a function of documents and requests; nothing is read, stored or released. The
 //! decision itself is [`weaver_policy::PolicySet::decide`], and it needs nothing of this crate, so an
@@ -12,6 +12,8 @@
 //! - [`PolicyDiff`] compares two sets of documents, and the decisions that they make.
 //! - [`Cases`] are tests of a policy.
 //! - [`propose`] proposes contracts from what tools say of themselves.
+//! - [`history`] reads the calls that a log recorded, [`replay`] judges them again under a draft, and
+//!   [`suggest`] proposes rules that allow what was done.
 //!
 //! ```
 //! use weaver_policy::{Contracts, Policy, PolicySet};
@@ -29,7 +31,10 @@
 //! # Ok::<(), weaver_policy::LoadError>(())
 //! ```
 
+pub mod history;
 pub mod propose;
+pub mod replay;
+pub mod suggest;
 
 mod cases;
 mod catalogue;
@@ -39,6 +44,7 @@ mod lint;
 mod reachability;
 mod representative_names;
 mod request;
+mod sql;
 
 pub use cases::{Case, CaseError, CaseResult, Cases, Expectation};
 pub use catalogue::{Catalogue, CatalogueOrigin};

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod contracts;
+mod enforcement;
 mod rules;
 mod subsumption;
 
@@ -46,6 +47,15 @@ pub enum LintCode {
     UnknownApproverRole,
     /// A document or a key that ends within 30 days, or has ended.
     EndsSoon,
+    /// A policy that enforces nothing.
+    PolicyObserves,
+    /// A rule that is not enforced, in a policy that enforces.
+    RuleObserves,
+    /// A rule that is not enforced and says what an enforced rule would have to say: while it is
+    /// observed, that rule alone decides.
+    ObservedShadows,
+    /// An enforced allow rule in a policy that observes: everything is allowed there already.
+    EnforcedInVain,
 }
 
 impl LintCode {
@@ -65,6 +75,10 @@ impl LintCode {
             Self::NobodyCanRelease => "nobody_can_release",
             Self::UnknownApproverRole => "unknown_approver_role",
             Self::EndsSoon => "ends_soon",
+            Self::PolicyObserves => "policy_observes",
+            Self::RuleObserves => "rule_observes",
+            Self::ObservedShadows => "observed_shadows",
+            Self::EnforcedInVain => "enforced_in_vain",
         }
     }
 }
@@ -137,6 +151,7 @@ pub fn lint(set: &PolicySet, catalogue: &Catalogue, now: Timestamp) -> Vec<LintF
     }
     let tools: Vec<Capability> = tools.into_values().collect();
     rules::coverage(set, &mut findings);
+    enforcement::observed(set, &mut findings);
     rules::catalogue(set, &tools, catalogue.origin(), &mut findings);
     contracts::lowered(set, &mut findings);
     contracts::trusted(&tools, &mut findings);

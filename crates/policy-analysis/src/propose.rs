@@ -15,6 +15,7 @@ mod effects;
 mod feature;
 mod hints;
 mod lexicon;
+mod local_write;
 mod output;
 mod own_data;
 mod reach;
@@ -35,6 +36,7 @@ pub use document::{contracts_document, standing_terms};
 use effects::EffectsProposal;
 pub use feature::{completion, prompt, resource_reading};
 pub use hints::Hints;
+pub use local_write::{LocalWrite, local_write, option_injection};
 use tool_text::ToolText;
 
 /// What a tool says of itself.

@@ -19,7 +19,8 @@ use crate::truth::Truth;
 impl Match {
     /// Whether every field with content holds for the query; unknown where that depends on
     /// arguments, or origins of their values, that the query does not have.
-    pub(crate) fn applies_to(&self, query: &Query<'_>) -> Truth {
+    #[must_use]
+    pub fn applies_to(&self, query: &Query<'_>) -> Truth {
         if !self.known_fields_hold(query) {
             return Truth::No;
         }

@@ -4,6 +4,7 @@
 mod access;
 mod floor;
 mod flow;
+mod observe;
 mod rules;
 
 use weaver_types::{
@@ -20,30 +21,55 @@ impl PolicySet {
     /// Decides. A pure function of the documents and the query.
     #[must_use]
     pub fn decide(&self, query: &Query<'_>) -> Decision {
-        Decision::join(contributions(self, query), self.basis().clone())
+        let decision = Decision::join(contributions(self, query), self.basis().clone());
+        if !self.observes() {
+            return decision;
+        }
+        let enforced = observe::enforced(self, query);
+        Decision::join(enforced, self.basis().clone()).observing(decision)
+    }
+
+    /// The decision with what a limit of the policy says joined in. Where the policy observes, that
+    /// is recorded and not enforced.
+    #[must_use]
+    pub fn limited(&self, decision: Decision, said: Contribution) -> Decision {
+        match observe::lifted(self, &said) {
+            Some(lifted) => decision.tightened_observing(lifted, Some(said)),
+            None => decision.tightened(said),
+        }
     }
 }
 
-/// What every check contributes, in no particular order.
+/// What every check contributes, in no particular order, as if everything were enforced.
 fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribution> {
-    let mut out = rules::contributions(set, query);
-    access::expiry(set, query, &mut out);
-    access::visibility(set, query, &mut out);
-    access::permissions(query, &mut out);
-    access::agents(query, &mut out);
-    access::declared(set, query, &mut out);
-    access::limits(query, &mut out);
-    floor::rung(query, &mut out);
-    floor::mode(query, &mut out);
-    limits(set, query, &mut out);
-    flow::sink(query, &mut out);
-    signals(set, query, &mut out);
-    authority(set.approvals(), &mut out);
-    if let Some(release) = query.release {
-        approval::discharge(release, query, &mut out);
-    }
+    let mut out = rules::contributions(set, query, |_| true);
+    beside_rules(set, query, &mut out);
+    release(query, &mut out);
     ask_for_arguments(query, &mut out);
     out
+}
+
+/// What the checks beside the rules contribute.
+fn beside_rules(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>) {
+    access::expiry(set, query, out);
+    access::visibility(set, query, out);
+    access::permissions(query, out);
+    access::agents(query, out);
+    access::declared(set, query, out);
+    access::limits(query, out);
+    floor::rung(query, out);
+    floor::mode(query, out);
+    limits(set, query, out);
+    flow::sink(query, out);
+    signals(set, query, out);
+    authority(set.approvals(), out);
+}
+
+/// What people released.
+fn release(query: &Query<'_>, out: &mut [Contribution]) {
+    if let Some(release) = query.release {
+        approval::discharge(release, query, out);
+    }
 }
 
 /// Rate limits.

@@ -38,8 +38,16 @@ pub const MAX_BYTES: usize = 4 * 1024 * 1024;
 pub const MAX_ENTRIES: usize = 20_000;
 /// The deepest nesting of a document.
 pub const MAX_DEPTH: usize = 32;
-/// The newest form of documents that this build reads.
-pub const FORMAT: u64 = 1;
+/// The newest form of documents that this build reads: that of policies. Contracts and keys have
+/// form 1.
+pub const FORMAT: u64 = 2;
+
+/// The newest form of the documents of a kind. The second form of policies knows `enforcement`: a
+/// reader that knows the first alone refuses it, so that none takes a policy that observes for one
+/// that enforces.
+fn newest_format(kind: Kind) -> u64 {
+    if kind == Kind::Policy { FORMAT } else { 1 }
+}
 
 /// A document as its files hold it.
 #[derive(Debug, Clone, Copy)]

@@ -54,6 +54,7 @@ mod compiled;
 mod contract;
 mod decide;
 mod document;
+mod enforcement;
 mod error;
 mod hash;
 mod high_water;
@@ -86,6 +87,7 @@ pub use document::{
     FORMAT, MAX_BYTES, MAX_DEPTH, MAX_ENTRIES, Source, Sources, digest_of, kind_of, root_key_id,
     sign,
 };
+pub use enforcement::RuleEnforcement;
 pub use error::{ContractError, Finding, LoadError, MAX_FINDINGS};
 pub use keys::{Approver, ApproverKey, Keys, Signer};
 pub use limit::{Limit, LimitKey, MAX_CALLS, MAX_WINDOW, RoleLimit};

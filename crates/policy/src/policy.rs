@@ -7,6 +7,7 @@ use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
 use crate::agents::AgentCapabilities;
 use crate::bounds::{ApprovalBounds, Enforcement};
+use crate::enforcement::RuleEnforcement;
 use crate::limit::Limit;
 use crate::rule::Rule;
 use crate::signal::SignalTable;
@@ -27,6 +28,9 @@ pub struct Policy {
     /// The agents that there are, and what each is for; where there is none, agents are free.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<AgentId, AgentCapabilities>,
+    /// Whether it is enforced, where a rule says nothing else.
+    #[serde(skip_serializing_if = "RuleEnforcement::is_default")]
+    pub enforcement: RuleEnforcement,
     /// The rules; their order means nothing.
     pub rules: Vec<Rule>,
     /// How often each capability may be called.
@@ -53,6 +57,7 @@ impl Policy {
             principals: BTreeMap::new(),
             trusted_hosts: BTreeSet::new(),
             agents: BTreeMap::new(),
+            enforcement: RuleEnforcement::default(),
             rules: Vec::new(),
             limits: Vec::new(),
             signals: SignalTable::default(),
@@ -88,5 +93,24 @@ impl Policy {
     pub fn with_agent(mut self, agent: AgentCapabilities) -> Self {
         self.agents.insert(agent.agent_name.clone(), agent);
         self
+    }
+
+    /// Whether a rule of this policy is enforced: as the rule says, or else as the policy does.
+    #[must_use]
+    pub fn enforcement_of(&self, rule: &Rule) -> RuleEnforcement {
+        rule.enforcement.unwrap_or(self.enforcement)
+    }
+
+    /// Whether anything in it is not enforced.
+    #[must_use]
+    pub fn observes(&self) -> bool {
+        self.enforcement == RuleEnforcement::Observe
+            || self.rules.iter().any(|rule| self.enforcement_of(rule) == RuleEnforcement::Observe)
+    }
+
+    /// Whether it needs the second form of documents, which knows enforcement.
+    pub(crate) fn speaks_of_enforcement(&self) -> bool {
+        self.enforcement != RuleEnforcement::Enforce
+            || self.rules.iter().any(|rule| rule.enforcement.is_some())
     }
 }

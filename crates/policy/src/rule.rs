@@ -6,6 +6,7 @@ use serde::Serialize;
 use weaver_text::glob::Kind;
 use weaver_types::{Authority, Check, Constraints, JustificationSource, ReasonCode};
 
+use crate::enforcement::RuleEnforcement;
 use crate::matching::Match;
 use crate::pattern::Pattern;
 use crate::roles::Roles;
@@ -116,6 +117,9 @@ pub struct Rule {
     /// The reason that a deny rule gives, one of [`DENY_CODES`]; `None` for the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<ReasonCode>,
+    /// Whether it is enforced; `None` as the policy says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enforcement: Option<RuleEnforcement>,
 }
 
 impl Rule {
@@ -131,6 +135,7 @@ impl Rule {
             constraints: Constraints::default(),
             authority: Authority::default(),
             code: None,
+            enforcement: None,
         }
     }
 

@@ -14,6 +14,7 @@ use crate::bounds::{ApprovalBounds, Enforcement};
 use crate::compiled::CompiledRules;
 use crate::contract::{self, ContractResolver, ContractStatus, Contracts};
 use crate::document::{self, CheckedDocuments, SignatureRequirement, Signers, Sources};
+use crate::enforcement::RuleEnforcement;
 use crate::error::{ContractError, LoadError};
 use crate::keys::Keys;
 use crate::limit::Limit;
@@ -41,6 +42,7 @@ pub struct PolicySet {
     versions: BTreeMap<Kind, DocumentVersion>,
     compiled: CompiledRules,
     resolver: ContractResolver,
+    observes: bool,
 }
 
 impl PolicySet {
@@ -116,7 +118,8 @@ impl PolicySet {
         let compiled = CompiledRules::new(&policy.rules);
         let resolver = ContractResolver::new(&contracts);
         let basis = Basis { policy: policy_digest, contracts: contracts_digest, origin };
-        Self { policy, contracts, keys, basis, versions, compiled, resolver }
+        let observes = policy.observes();
+        Self { policy, contracts, keys, basis, versions, compiled, resolver, observes }
     }
 
     /// The digests and the origin that every decision carries.
@@ -130,6 +133,12 @@ impl PolicySet {
     #[must_use]
     pub fn versions(&self) -> &BTreeMap<Kind, DocumentVersion> {
         &self.versions
+    }
+
+    /// Whether anything in the policy is not enforced.
+    #[must_use]
+    pub fn observes(&self) -> bool {
+        self.observes
     }
 
     /// The policy, with its rules in the order of their names.
@@ -276,6 +285,36 @@ impl PolicySet {
     pub fn is_hidden(&self, capability: &Capability) -> bool {
         capability.rung() == weaver_types::Rung::L5
             || self.resolver.hidden(capability.id().as_str())
+    }
+
+    /// One sentence for people on what the policy in force does not enforce; `None` where it
+    /// enforces all that it says. Whoever lists tools, reports a state or verifies a log shows it.
+    #[must_use]
+    pub fn observation_notice(&self) -> Option<String> {
+        let policy = self.policy();
+        if policy.enforcement == RuleEnforcement::Observe {
+            return Some(format!(
+                "The policy `{}` observes: it holds and denies nothing, and the log records what it \
+                 would have done. L5, revocations and the firewall still hold.",
+                policy.id
+            ));
+        }
+        let observed: Vec<&str> = policy
+            .rules
+            .iter()
+            .filter(|rule| policy.enforcement_of(rule) == RuleEnforcement::Observe)
+            .map(|rule| rule.name.as_str())
+            .collect();
+        let (first, more) = (observed.first()?, observed.len() - 1);
+        let rules = match more {
+            0 => format!("Rule `{first}` observes"),
+            1 => format!("Rule `{first}` and 1 more observe"),
+            more => format!("Rule `{first}` and {more} more observe"),
+        };
+        Some(format!(
+            "{rules}: the log records what would have happened, and nothing is stopped or allowed on \
+             that account."
+        ))
     }
 
     pub(crate) fn compiled(&self) -> &CompiledRules {

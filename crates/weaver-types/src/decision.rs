@@ -183,11 +183,14 @@ impl Contribution {
 }
 
 /// The contribution that speaks for a decision: the first at the winning verdict. Where people
-/// released the call, their release comes before what would have allowed it anyway.
+/// released the call, or a policy that observes let it through, that comes before what would have
+/// allowed it anyway.
 fn leading(said: &[Contribution], verdict: Verdict) -> Option<&Contribution> {
-    let mut winning = said.iter().filter(|c| c.verdict == verdict);
-    let first = winning.clone().next();
-    winning.find(|c| verdict == Verdict::Allow && c.reason.is_release()).or(first)
+    let winning = || said.iter().filter(|c| c.verdict == verdict);
+    let allowed = || winning().filter(|_| verdict == Verdict::Allow);
+    let released = allowed().find(|c| c.reason.is_release());
+    let unenforced = || allowed().find(|c| c.reason == ReasonCode::NotEnforced);
+    released.or_else(unenforced).or_else(|| winning().next())
 }
 
 /// The first [`MAX_DETAIL`] characters.
@@ -254,6 +257,8 @@ struct Joined {
     authority: Authority,
     constraints: Constraints,
     basis: Basis,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    would_have: Option<Decision>,
 }
 
 impl Serialize for Decision {
@@ -293,22 +298,73 @@ impl Decision {
             authority = authority.join(&contribution.authority);
             constraints = constraints.join(&contribution.constraints);
         }
-        Self(Arc::new(Joined { verdict, primary, contributions, authority, constraints, basis }))
+        let would_have = None;
+        let joined =
+            Joined { verdict, primary, contributions, authority, constraints, basis, would_have };
+        Self(Arc::new(joined))
     }
 
-    /// The same decision with one more contribution joined in.
+    /// The same decision, made under a policy that observes: `would_have` is what it would have
+    /// been, were everything enforced. It changes nothing about this decision.
+    #[must_use]
+    pub fn observing(mut self, would_have: Self) -> Self {
+        Arc::make_mut(&mut self.0).would_have = Some(would_have);
+        self
+    }
+
+    /// What it would have been, were everything enforced; `None` under a policy that enforces all
+    /// that it says.
+    #[must_use]
+    pub fn would_have(&self) -> Option<&Self> {
+        self.0.would_have.as_ref()
+    }
+
+    /// What it would have been, where that is another verdict: something stood in the way and was
+    /// not enforced.
+    #[must_use]
+    pub fn not_enforced(&self) -> Option<&Self> {
+        self.would_have().filter(|would| would.verdict() != self.verdict())
+    }
+
+    /// The same decision with one more contribution joined in: enforced, whatever the policy
+    /// observes.
     #[must_use]
     pub fn tightened(self, contribution: Contribution) -> Self {
-        let Joined { mut contributions, basis, .. } = Arc::unwrap_or_clone(self.0);
-        contributions.push(contribution);
-        Self::join(contributions, basis)
+        let would_have = self.would_have().is_some().then(|| contribution.clone());
+        self.tightened_observing(contribution, would_have)
+    }
+
+    /// The same decision with `enforced` joined in, and `would_have` into what it would have been,
+    /// under a policy that observes.
+    #[must_use]
+    pub fn tightened_observing(
+        self,
+        enforced: Contribution,
+        would_have: Option<Contribution>,
+    ) -> Self {
+        let joined = Arc::unwrap_or_clone(self.0);
+        let Joined { mut contributions, basis, would_have: before, .. } = joined;
+        contributions.push(enforced);
+        let decision = Self::join(contributions, basis);
+        match (before, would_have) {
+            (Some(before), Some(said)) => decision.observing(before.tightened(said)),
+            (Some(before), None) => decision.observing(before),
+            (None, _) => decision,
+        }
     }
 
     /// The same decision with other words in its details: what stands in the way stays. `words`
     /// gives nothing for a detail that stays as it is.
     #[must_use]
     pub fn reworded(self, words: impl Fn(&str) -> Option<String>) -> Self {
+        self.reworded_by(&words)
+    }
+
+    fn reworded_by(self, words: &dyn Fn(&str) -> Option<String>) -> Self {
         let mut joined = self.0;
+        if let Some(would_have) = joined.would_have.clone() {
+            Arc::make_mut(&mut joined).would_have = Some(would_have.reworded_by(words));
+        }
         if joined.contributions.iter().any(|said| words(&said.detail).is_some()) {
             for said in &mut Arc::make_mut(&mut joined).contributions {
                 if let Some(other) = words(&said.detail) {

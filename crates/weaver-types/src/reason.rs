@@ -44,6 +44,9 @@ reasons! {
     DefaultPolicyAllow = "default_policy_allow";
     /// A rule allows it.
     RuleAllow = "rule_allow";
+    /// The policy observes: the check spoke against the call, and what it said is recorded and not
+    /// enforced.
+    NotEnforced = "not_enforced";
     /// A policy whose default is allow lets it fall through.
     DefaultFallthroughAllow = "default_fallthrough_allow";
     /// The token was verified.

@@ -5,6 +5,7 @@ mod context;
 mod contracts;
 mod redaction;
 pub mod routing;
+mod suggest;
 mod work;
 
 use anyhow::Result;
@@ -30,6 +31,8 @@ enum What {
     Redaction(redaction::Args),
     /// Recall, order and time of routing on sets of tools and queries.
     Routing(routing::Args),
+    /// Whether rules suggested from one half of AgentDojo's tasks fit the other half, and no attack.
+    Suggest(suggest::Args),
     /// Whether an agent completes through `weaver serve` what it completes without, and at what cost.
     Work(work::Args),
 }
@@ -45,6 +48,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         What::Contracts(args) => contracts::run(sh, args),
         What::Redaction(args) => redaction::run(sh, args),
         What::Routing(args) => routing::run(sh, args),
+        What::Suggest(args) => suggest::run(sh, args),
         What::Work(args) => work::run(sh, args),
     }
 }

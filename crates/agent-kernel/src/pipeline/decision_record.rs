@@ -12,7 +12,8 @@ use weaver_types::{
 use crate::caller::Caller;
 use crate::contract::{Contract, ContractState};
 use crate::record::{
-    Checks, HostFields, JustificationRecord, RecordedArguments, Tags, metadata, refusal_key, words,
+    Checks, HostFields, JustificationRecord, RecordedArguments, Tags, WouldHaveRecord,
+    decision_version, metadata, refusal_key, words,
 };
 use crate::run_state::RunDelta;
 
@@ -83,6 +84,8 @@ pub(crate) struct DecisionRecord<'a> {
     verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) worst_label: Option<&'a Label>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    would_have: Option<WouldHaveRecord<'a>>,
 }
 
 impl<'a> DecisionRecord<'a> {
@@ -136,9 +139,10 @@ impl<'a> DecisionRecord<'a> {
             tool_contract_status: None,
             upstream_digest: None,
             user_sid: host.user_sid,
-            v: 1,
+            v: decision_version(decision),
             verdict: decision.verdict(),
             worst_label: None,
+            would_have: WouldHaveRecord::of(decision, firewall),
         }
     }
 

@@ -60,6 +60,8 @@ pub(crate) struct Evaluation {
     pub(crate) endings: Vec<HoldEnding>,
     /// The request of a held call, once it has one.
     pub(crate) request: Option<RequestId>,
+    /// The arguments with their masks, where there were any: what may be recorded of them.
+    pub(crate) given: Option<Value>,
 }
 
 impl Evaluation {
@@ -74,6 +76,7 @@ impl Evaluation {
             holding: HoldState::Free,
             endings: Vec::new(),
             request: None,
+            given: None,
         })
     }
 
@@ -193,10 +196,12 @@ impl Kernel {
             origins: Some(&self.origins(&slot)),
             ..Query::new(&target.capability, caller.principal, request)
         };
-        beside.extend(self.rates.check(policy, &self.registry, &query));
+        let limits = self.rates.check(policy, &self.registry, &query);
         let decide = |release: Option<&Release>| {
             let decision = policy.decide(&Query { release, ..query });
             let decision = beside.iter().cloned().fold(decision, Decision::tightened);
+            let limited = |decision, said| policy.limited(decision, said);
+            let decision = limits.iter().cloned().fold(decision, limited);
             match masks {
                 Some(masks) => masks.hidden_in(decision),
                 None => decision,
@@ -212,6 +217,7 @@ impl Kernel {
         evaluated.target = Some(target);
         evaluated.slot = Some(slot);
         evaluated.label = label;
+        evaluated.given = masks.map(|masks| masks.given.clone());
         evaluated.signals = signals;
         evaluated
     }

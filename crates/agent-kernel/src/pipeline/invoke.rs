@@ -214,6 +214,7 @@ impl Kernel {
             .flatten();
         let call = own.unwrap_or(ready.call);
         let mut evaluated = Evaluation::new(decision, Some(slot));
+        evaluated.given = ready.masks.map(|masks| masks.given.clone());
         evaluated.target = Some(ready.target);
         let decision = self.refuse(caller, request, &call, evaluated).await;
         Box::new(self.refused(caller, request, call, decision))

@@ -1,5 +1,6 @@
 //! Refusals: recorded, charged to the run as a denial, and handed back as a value.
 
+use serde_json::Value;
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{
     CallId, CapabilityRequest, Check, Contribution, Decision, EventKind, ReasonCode, ToolErrorCode,
@@ -12,7 +13,7 @@ use super::transition::{RecordingError, Step};
 use crate::caller::Caller;
 use crate::invocation::{Explanation, Invocation};
 use crate::kernel::Kernel;
-use crate::record::event;
+use crate::record::{arguments, event};
 use crate::run_state::RunDelta;
 
 impl Kernel {
@@ -52,13 +53,20 @@ impl Kernel {
         call: &CallId,
         evaluated: Box<Evaluation>,
     ) -> Result<(), RecordingError> {
-        let Evaluation { decision, target, slot, request: open, .. } = *evaluated;
+        let Evaluation { decision, target, slot, request: open, given, .. } = *evaluated;
         let slot = slot.ok_or(RecordingError::RunState)?;
         let delta = RunDelta { denials: 1, ..RunDelta::default() };
         let mut judged = DecisionRecord::new(caller, request, &decision, &delta, &self.firewall);
         judged.request = open;
         if let Some(target) = &target {
             judged.about(&target.capability, &target.contract);
+            if let Some(read) = &target.arguments {
+                // Without them nobody could judge the call again.
+                let value: Value = serde_json::from_slice(&read.bytes)
+                    .map_err(|_| RecordingError::Form("the arguments"))?;
+                let (firewall, random) = (&self.firewall, self.random.as_ref());
+                judged.arguments = arguments(&value, given.as_ref(), read, firewall, random);
+            }
         }
         let run = &caller.run.run_id;
         let event = event(&judged, EventKind::Refused, self.now(), run, Some(call))

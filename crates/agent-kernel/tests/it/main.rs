@@ -61,6 +61,8 @@ mod meters;
 #[cfg(test)]
 mod namespaces;
 #[cfg(test)]
+mod observing;
+#[cfg(test)]
 mod policy;
 #[cfg(test)]
 mod preconditions;

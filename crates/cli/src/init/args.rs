@@ -13,9 +13,10 @@ Examples:
   weaver init --from mcp.json --dir guarded --yes --passphrase-fd 3 3< <(pass show weaver)
   weaver init --json > review.json     what it would do, and nothing written
 
-Postures: `observe` lets through what can be undone, `careful` reads and local writes, `locked`
-nothing; what leaves the machine or destroys waits for a person in all of them. Run it again to take
-in new servers and tools: what is there stays as it is. Next comes `weaver connect`.
+Postures: `observe` stops nothing and records what `careful` would have stopped; `careful` lets
+through reads and writes on this machine, and what leaves it or destroys waits for a person; under
+`locked` everything waits. Run it again to take in new servers and tools: what is there stays as it
+is. Next comes `weaver connect`.
 
 An answers file: {\"posture\": \"careful\", \"tools\": {\"files.move_file\": \"deny\"}, \"leave\": [\"old\"]}";
 

@@ -14,12 +14,12 @@ writing anything. A `?` marks what the words of the tool leave open.
 ";
 
 /// Whether somebody can be asked.
-pub(super) fn has_terminal() -> bool {
+pub(crate) fn has_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// Asks, and gives what was typed. The end of the input is a no.
-fn ask(question: &str) -> Result<String, Failure> {
+pub(crate) fn ask(question: &str) -> Result<String, Failure> {
     output::aside(question);
     // There is nowhere left to say that this failed.
     let _ = std::io::stderr().flush();
@@ -40,7 +40,7 @@ fn declined() -> Failure {
 pub(super) fn posture() -> Result<Posture, Failure> {
     let question = "\nHow strict should it be?\n  \
         1  careful  reads and local writes go through; what leaves the machine or destroys waits for you\n  \
-        2  observe  everything that can be undone goes through\n  \
+        2  observe  everything goes through, and the log says what `careful` would have stopped\n  \
         3  locked   every call waits for you\n[1] ";
     loop {
         match ask(question)?.as_str() {
@@ -119,7 +119,7 @@ impl std::fmt::Display for Unclear {
 }
 
 /// Whether to go on.
-pub(super) fn yes(question: &str) -> Result<(), Failure> {
+pub(crate) fn yes(question: &str) -> Result<(), Failure> {
     match ask(&format!("{question} [Y/n] "))?.to_ascii_lowercase().as_str() {
         "" | "y" | "yes" => Ok(()),
         _ => Err(declined()),

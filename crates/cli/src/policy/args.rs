@@ -8,6 +8,7 @@ use weaver_types::{
     Confidentiality, Impact, Integrity, Operation, Rung, SafetyClass, SafetyMode, SinkKind, Verdict,
 };
 
+use super::signing::SignPolicy;
 use crate::shared_args::{Json, word};
 
 const EXAMPLES: &str = "\
@@ -99,6 +100,12 @@ pub(crate) enum Policy {
     Ask(Box<Ask>),
     /// Compare two sets of documents, and show which recorded requests change verdict
     Diff(Diff),
+    /// Judge the calls of the last days again under a draft: what would have been different?
+    Replay(Replay),
+    /// Suggest the rules that allow what was done in the last days
+    Suggest(Suggest),
+    /// Edit the policy in force: lint with every save, replay, sign
+    Edit(Edit),
     /// Print the built-in baseline, a policy document
     ShowBaseline,
 }
@@ -112,6 +119,9 @@ impl Policy {
             Self::Decide(args) => args.output.json,
             Self::Ask(args) => args.output.json,
             Self::Diff(args) => args.output.json,
+            Self::Replay(args) => args.output.json,
+            Self::Suggest(args) => args.output.json,
+            Self::Edit(args) => args.output.json,
             Self::ShowBaseline => false,
         }
     }
@@ -280,6 +290,96 @@ pub(crate) struct Diff {
     /// Exit with 1 if a document differs or a request changes verdict
     #[arg(long)]
     pub(super) exit_code: bool,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+const REPLAY: &str = "\
+Examples:
+  weaver policy replay policy.toml
+  weaver policy replay draft.toml --since 30d --exit-code --json
+
+Of each recorded call it says the verdict then and the verdict with the draft, by rule. The draft
+needs no signature, and counts as enforced even where it says `observe`. Rules, justifications,
+the floor and limits are decided again; what information flow, signals and preconditions said is
+taken from the record. The log holds arguments redacted: a call that the draft would judge by a
+masked value cannot be judged again, and is counted as such.";
+
+const SUGGEST: &str = "\
+Examples:
+  weaver policy suggest
+  weaver policy suggest --since 30d --json
+
+The rules go to standard output as a policy writes them, each with the calls that it rests on and
+what it does not cover; what they do not rest on goes to standard error. Nothing is suggested from
+a call that was tainted, held or denied. What leaves the machine or destroys keeps asking. Nothing
+is changed; look at it with `weaver policy replay`. Ends with 1 when there is nothing to suggest.";
+
+/// Where recorded calls come from.
+#[derive(Debug, Args)]
+pub(crate) struct HistorySource {
+    /// How far back: a number and s, m, h, d or w
+    #[arg(long, value_name = "AGE", default_value = "7d", value_parser = crate::age::parse)]
+    pub(super) since: std::time::Duration,
+    /// The configuration; the default is the nearest weaver.toml, or your own
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// The ledger, instead of the one of the configuration
+    #[arg(long, value_name = "FILE")]
+    pub(super) store: Option<PathBuf>,
+    /// The calls of this file, as `weaver replay --history` wrote it, instead of a ledger's
+    #[arg(long, value_name = "FILE", conflicts_with = "store")]
+    pub(super) history: Option<PathBuf>,
+    /// The contracts, instead of those of the configuration
+    #[arg(long, value_name = "FILE")]
+    pub(super) contracts: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = REPLAY)]
+pub(crate) struct Replay {
+    /// The draft of a policy
+    #[arg(value_name = "DRAFT")]
+    pub(super) draft: PathBuf,
+    #[command(flatten)]
+    pub(super) source: HistorySource,
+    /// Exit with 1 if any call gets another verdict or cannot be judged again
+    #[arg(long)]
+    pub(super) exit_code: bool,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = SUGGEST)]
+pub(crate) struct Suggest {
+    #[command(flatten)]
+    pub(super) source: HistorySource,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+const EDIT: &str = "\
+Examples:
+  weaver policy edit
+  EDITOR='code --wait' weaver policy edit --since 30d
+
+Opens the policy in $VISUAL, $EDITOR or vi. With every save it says what lint finds and what the
+policy would have made of the calls of the last days; an editor that has the terminal to itself is
+told at its end. Then it raises the version, signs with the root key and puts the policy into
+force. Until then nothing changes.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EDIT)]
+pub(crate) struct Edit {
+    /// How far back the replay looks: a number and s, m, h, d or w
+    #[arg(long, value_name = "AGE", default_value = "7d", value_parser = crate::age::parse)]
+    pub(super) since: std::time::Duration,
+    /// The configuration; the default is the nearest weaver.toml, or your own
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) sign: SignPolicy,
     #[command(flatten)]
     pub(super) output: Json,
 }

@@ -49,6 +49,22 @@ pub(crate) fn files(
     Ok(LoadedDocuments { set, with_keys: keys.is_some() })
 }
 
+/// A policy that stands in no file, with contracts that do.
+pub(super) fn with_contracts(
+    policy: &str,
+    contracts: &Path,
+    now: Timestamp,
+) -> Result<PolicySet, Failure> {
+    let name = contracts.display().to_string();
+    let contracts = text(contracts)?;
+    let sources = Sources {
+        policy: Source::unsigned("policy", policy),
+        contracts: Source::unsigned(&name, &contracts),
+        keys: Source::unsigned("no keys", NO_KEYS),
+    };
+    Ok(PolicySet::load_unsigned_development(&sources, now)?)
+}
+
 /// The same, with a keys document that stands in no file.
 pub(crate) fn with_keys(
     policy: &Path,

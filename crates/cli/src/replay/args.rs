@@ -54,6 +54,9 @@ pub(crate) struct Replay {
     /// Add the processor time of each decision, in microseconds
     #[arg(long)]
     pub(super) micros: bool,
+    /// Write what the log of each scenario holds to this new file, for `weaver policy suggest`
+    #[arg(long, value_name = "FILE")]
+    pub(super) history: Option<PathBuf>,
     /// Reopen the ledger and the kernel before every step
     #[arg(long)]
     pub(super) restarts: bool,

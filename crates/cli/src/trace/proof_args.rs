@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use weaver_types::{EventKind, PrincipalId};
 
-use super::age;
+use crate::age;
 use crate::shared_args::{Json, PassphraseFrom};
 
 /// Who is believed: what a verifier brings from outside.

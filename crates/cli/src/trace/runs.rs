@@ -8,14 +8,24 @@ use weaver_trace_store::Reader;
 use weaver_types::Tenant;
 use weaver_types::ledger::{LedgerError, MAX_PAGE, Namespace, Record};
 
+use super::observed::ObservedDecisions;
 use crate::{Exit, Failure, output};
 
 /// The stable code of a record that is not what the log tells.
 const CODE: &str = "verify.run";
 
-pub(super) fn compare(reader: &Reader) -> Result<RunComparison, KernelError> {
+/// Compares the runs with the log, and counts what a policy observed.
+pub(super) fn compare(
+    reader: &Reader,
+    observed: &mut ObservedDecisions,
+) -> Result<RunComparison, KernelError> {
     let mut pages = Pages { reader, tenants: reader.tenants()?.into_iter(), at: None };
-    compare_runs(&mut |from, limit| reader.events(from, limit), &mut || pages.next())
+    let mut events = |from, limit| {
+        let events = reader.events(from, limit)?;
+        events.iter().for_each(|event| observed.take(event));
+        Ok(events)
+    };
+    compare_runs(&mut events, &mut || pages.next())
 }
 
 /// The records of the runs of all tenants, page by page.

@@ -37,6 +37,8 @@ struct Call {
     tool: String,
     fate: Fate,
     why: String,
+    /// What it would have been, under a policy that observes, where that is something else.
+    would_have: Option<String>,
 }
 
 /// What became of a call.
@@ -118,7 +120,13 @@ impl Today {
             parts.map(|(fate, many)| format!("{many} {}", fate.word())).collect();
         let many = self.calls.len();
         let more = if self.cut { " and more" } else { "" };
-        format!("{many} call{}{more}: {}", if many == 1 { "" } else { "s" }, parts.join(", "))
+        let observed = self.calls.iter().filter(|call| call.would_have.is_some()).count();
+        let observed = match observed {
+            0 => String::new(),
+            observed => format!("; {observed} not enforced"),
+        };
+        let calls = if many == 1 { "call" } else { "calls" };
+        format!("{many} {calls}{more}: {}{observed}", parts.join(", "))
     }
 
     fn text(&self) -> String {
@@ -151,6 +159,15 @@ impl Call {
         if let Some(tool) = facts.capability() {
             tool.clone_into(&mut self.tool);
         }
+        if let Some((verdict, reason)) = facts.not_enforced() {
+            let word = match verdict {
+                "ask" => "sent back",
+                "hold" => "held",
+                "deny" => "denied",
+                other => other,
+            };
+            self.would_have = Some(format!("would have been {word}: {reason}"));
+        }
         match facts.kind() {
             Some(EventKind::Refused) => {
                 self.fate = match facts.verdict() {
@@ -182,14 +199,19 @@ impl Call {
             Fate::Held | Fate::Asked | Fate::Running => output::bold(&word),
         };
         let tool = escape::shorten(&escape::line(&self.tool), MAX_SHOWN).into_owned();
-        let why = self.why.replace('_', " ");
+        let why = match (&self.would_have, self.why.as_str()) {
+            (None, why) => why.to_owned(),
+            (Some(would), "") => would.clone(),
+            (Some(would), why) => format!("{why}; {would}"),
+        };
+        let why = why.replace('_', " ");
         let why = output::dim(&escape::shorten(&escape::line(&why), MAX_SHOWN));
         format!("{time}  {word}  {tool}  {why}  {}\n", output::dim(&escape::line(&self.id)))
     }
 
     fn json(&self) -> Value {
         json!({ "at": self.at.map(|at| at.rfc3339()), "call": self.id, "capability": self.tool,
-            "fate": self.fate.word(), "reason": self.why })
+            "fate": self.fate.word(), "reason": self.why, "would_have": self.would_have })
     }
 }
 

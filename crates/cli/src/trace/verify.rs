@@ -10,6 +10,7 @@ use weaver_types::ledger::Head;
 
 use super::believed;
 use super::head::PrintedHead;
+use super::observed::ObservedDecisions;
 use super::progress::Progress;
 use super::proof_args::Verify;
 use super::runs;
@@ -41,14 +42,16 @@ pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
     progress.end();
     match verified {
         Ok(report) => {
-            let runs = runs::compare(&reader).map_err(|error| runs::unread(&args.store, error))?;
+            let mut observed = ObservedDecisions::default();
+            let runs = runs::compare(&reader, &mut observed)
+                .map_err(|error| runs::unread(&args.store, error))?;
             if let Some(bad) = &runs.bad {
                 return runs::refused(bad, args.output.json);
             }
             if args.output.json {
-                print_json(&report, &runs)?
+                print_json(&report, &runs, &observed)?
             } else {
-                print(&report, &runs)?
+                print(&report, &runs, &observed)?
             }
             Ok(Exit::Ok)
         }
@@ -69,7 +72,11 @@ fn read_head(path: &Path) -> Result<Head, Failure> {
         .map_err(|error| unreadable("trace.head_malformed", format!("this is no head: {error}")))
 }
 
-fn print(report: &Report, runs: &RunComparison) -> Result<(), Failure> {
+fn print(
+    report: &Report,
+    runs: &RunComparison,
+    observed: &ObservedDecisions,
+) -> Result<(), Failure> {
     let Report { head, synced, pruned, last_at, .. } = report;
     let mut text =
         format!("log     {}\nevents  {}, {synced} synced to disk\n", head.log, head.size);
@@ -86,10 +93,17 @@ fn print(report: &Report, runs: &RunComparison) -> Result<(), Failure> {
     for sentence in report.not_proven().into_iter().chain(runs::not_proven(runs)) {
         text.push_str(&format!("{}: {sentence}\n", output::bold("not proven")));
     }
+    if let Some(sentence) = observed.sentence() {
+        text.push_str(&format!("{}: {sentence}\n", output::bold("not enforced")));
+    }
     Ok(output::text(&text)?)
 }
 
-fn print_json(report: &Report, runs: &RunComparison) -> Result<(), Failure> {
+fn print_json(
+    report: &Report,
+    runs: &RunComparison,
+    observed: &ObservedDecisions,
+) -> Result<(), Failure> {
     let proven: Vec<String> = report.proven().into_iter().chain(runs::proven(runs)).collect();
     let not_proven = report.not_proven().into_iter().chain(runs::not_proven(runs));
     Ok(output::json(&json!({
@@ -103,6 +117,7 @@ fn print_json(report: &Report, runs: &RunComparison) -> Result<(), Failure> {
             "key": verified.key.to_string(),
             "witnesses": believed::witnesses(verified),
         })),
+        "observed": observed.json(),
         "runs": { "proven": runs.proven, "pruned": runs.pruned },
         "proven": proven,
         "not_proven": not_proven.collect::<Vec<_>>(),

@@ -74,6 +74,8 @@ mod new_tools;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod newcomer;
+#[cfg(test)]
+mod observing;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod operating;

@@ -15,56 +15,56 @@ use crate::fixture::{SECRET, VARIABLE};
 const LONG: Duration = Duration::from_secs(90);
 
 /// A user's home, and nothing of the real one.
-struct Home {
+pub(crate) struct Home {
     dir: TempDir,
 }
 
 impl Home {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let home = Self { dir: TempDir::new().unwrap() };
         fs::create_dir_all(home.path("work")).unwrap();
         home
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
     /// A command with the bare environment of a desktop client.
-    fn command(&self, program: &Path) -> Command {
+    pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.env_clear().env("HOME", self.dir.path()).env("PATH", "/usr/bin:/bin");
         command.current_dir(self.path("work"));
         command
     }
 
-    fn weaver(&self, args: &[&str]) -> Run {
+    pub(crate) fn weaver(&self, args: &[&str]) -> Run {
         let mut command = self.command(Path::new(env!("CARGO_BIN_EXE_weaver")));
         Run::of(command.args(args).stdin(Stdio::null()).output().unwrap())
     }
 
-    fn ok(&self, args: &[&str]) -> Run {
+    pub(crate) fn ok(&self, args: &[&str]) -> Run {
         let run = self.weaver(args);
         assert_eq!(run.code, 0, "{args:?}: {run:?}");
         run
     }
 
-    fn config(&self) -> PathBuf {
+    pub(crate) fn config(&self) -> PathBuf {
         self.path(".config/weaver/weaver.toml")
     }
 
     /// Cursor with two servers, one of them with a secret.
-    fn with_cursor(&self) -> String {
+    pub(crate) fn with_cursor(&self) -> String {
         let text = format!(
             "{{\n  // mine\n  \"mcpServers\": {{\n    \"Good Files\": {},\n    \"steps\": {}\n  }}\n}}\n",
             server("good", json!({ "API_TOKEN": SECRET })),
@@ -86,14 +86,14 @@ fn server(behaviour: &str, mut env: Value) -> Value {
 }
 
 #[derive(Debug)]
-struct Run {
-    code: i32,
-    out: String,
-    err: String,
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Run {
-    fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
             out: String::from_utf8(output.stdout).unwrap(),
@@ -101,13 +101,13 @@ impl Run {
         }
     }
 
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
 /// A client that starts the entry of its configuration.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
     next: u64,
@@ -115,7 +115,7 @@ struct Client {
 
 impl Client {
     /// Starts the server of this entry, as a desktop client does.
-    fn start(home: &Home, entry: &Value) -> Self {
+    pub(crate) fn start(home: &Home, entry: &Value) -> Self {
         let mut command = home.command(Path::new(entry["command"].as_str().unwrap()));
         let args = entry["args"].as_array().unwrap().iter();
         command.args(args.map(|arg| arg.as_str().unwrap())).current_dir("/");
@@ -136,7 +136,7 @@ impl Client {
         writeln!(input, "{message}").unwrap();
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.next;
         self.next += 1;
         self.put(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
@@ -149,7 +149,7 @@ impl Client {
         }
     }
 
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({ "name": tool, "arguments": arguments }))
     }
 }
@@ -213,7 +213,7 @@ fn three_commands_lead_to_a_governed_call_and_one_leads_back() {
 }
 
 /// The text without its comment lines, which strict JSON does not know.
-fn without_comments(text: &str) -> String {
+pub(crate) fn without_comments(text: &str) -> String {
     text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 

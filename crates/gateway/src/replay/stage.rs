@@ -11,7 +11,7 @@ use weaver_policy::approval::StandingApproval;
 use weaver_policy::{Pattern, PolicySet};
 use weaver_trace_store::{BLOB_KEY, MemoryBlobs};
 use weaver_types::digest::Tag;
-use weaver_types::ledger::Ledger;
+use weaver_types::ledger::{Ledger, StoredEvent};
 use weaver_types::{
     Agents, Capability, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Contribution,
     Digest, Effects, EventKind, JustificationSource, ManualClock, Principal, Random, RawResult,
@@ -137,6 +137,23 @@ impl<'a> Stage<'a> {
             record,
             store,
         })
+    }
+
+    /// What the log of the scenario holds, from its beginning.
+    ///
+    /// # Errors
+    /// [`ReplayError::Ledger`], when it cannot be read.
+    pub fn events(&self) -> Result<Vec<StoredEvent>, ReplayError> {
+        let mut events: Vec<StoredEvent> = Vec::new();
+        loop {
+            let next = events.last().map_or(0, |last| last.seq.saturating_add(1));
+            let page = self.ledger.events(next, PAGE);
+            let page = page.map_err(|error| ReplayError::Ledger(error.to_string()))?;
+            if page.is_empty() {
+                return Ok(events);
+            }
+            events.extend(page);
+        }
     }
 
     fn take_standings(&self) -> Result<(), ReplayError> {

@@ -138,6 +138,9 @@ fn last_lines(client: &Client, query: &str, tools: usize, shown: PageNumber) -> 
              shows its schema.)",
         );
     }
+    if let Some(notice) = client.gateway.kernel.policy().observation_notice() {
+        out.push_str(&format!("\n({notice})"));
+    }
     for UnavailableServer { server, problem, .. } in client.gateway.upstreams.missing() {
         out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
     }

@@ -170,9 +170,13 @@ fn instructions(client: &Client) -> String {
         Mode::Gateway => INSTRUCTIONS,
         Mode::Proxy => PROXY_INSTRUCTIONS,
     };
-    match &client.gateway.config.memory {
-        Some(_) => format!("{told} {MEMORY_INSTRUCTIONS}"),
-        None => told.to_owned(),
+    let mut said = told.to_owned();
+    if client.gateway.config.memory.is_some() {
+        said = format!("{said} {MEMORY_INSTRUCTIONS}");
+    }
+    match client.gateway.kernel.policy().observation_notice() {
+        Some(notice) => format!("{said} {notice}"),
+        None => said,
     }
 }
 
@@ -187,6 +191,9 @@ async fn list(client: &Client, era: Era) -> Value {
         result.insert("resultType".to_owned(), json!("complete"));
         result.insert("ttlMs".to_owned(), json!(0));
         result.insert("cacheScope".to_owned(), json!("private"));
+    }
+    if let Some(notice) = client.gateway.kernel.policy().observation_notice() {
+        result.insert("_meta".to_owned(), json!({ "weaver/enforcement": notice }));
     }
     Value::Object(result)
 }

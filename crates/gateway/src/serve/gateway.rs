@@ -188,10 +188,13 @@ impl Gateway {
             .iter()
             .map(|(kind, v)| json!({ "kind": kind.as_str(), "id": v.id, "version": v.version, "digest": v.digest }))
             .collect();
-        let loaded = fields([
+        let mut loaded = fields([
             ("origin", json!(policy.basis().origin)),
             ("documents", Value::Array(documents)),
         ]);
+        if let Some(notice) = policy.observation_notice() {
+            loaded.insert("enforcement".to_owned(), json!(notice));
+        }
         self.kernel.note(EventKind::PolicyLoaded, loaded).await?;
         Ok(())
     }

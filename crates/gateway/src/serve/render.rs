@@ -77,13 +77,22 @@ pub(crate) fn invocation(client: &Client, called: &CallOutcome, view: Option<&Va
     if !decision.allowed() {
         return Reply::error(refusal(called));
     }
-    if let Some(result) = &done.result
-        && let Some(frame) = &result.data
-        && frame.mode == ResponseMode::Auto
-    {
-        return as_it_is(done, frame, view);
+    let mut reply = match &done.result {
+        Some(ToolResult { data: Some(frame), .. }) if frame.mode == ResponseMode::Auto => {
+            as_it_is(done, frame, view)
+        }
+        _ => enveloped(client, done),
+    };
+    if let Some(would) = decision.would_have() {
+        let would = json!({ "verdict": would.verdict(), "reason": would.primary() });
+        reply.meta.insert("weaver/would_have".to_owned(), would);
     }
-    let mut body = json!({ "verdict": decision.verdict(), "call": done.call });
+    reply
+}
+
+/// A result in a body of our own.
+fn enveloped(client: &Client, done: &Invocation) -> Reply {
+    let mut body = json!({ "verdict": done.decision.verdict(), "call": done.call });
     let Some(fields) = body.as_object_mut() else { return Reply::ok(body) };
     let Some(result) = &done.result else { return Reply::ok(body) };
     if let Some(frame) = &result.data {

@@ -51,7 +51,7 @@ impl Draft {
             config: config(selection, keys.root, Mode::Gateway),
             secrets: (!selection.secrets.is_empty())
                 .then(|| secrets::file_text(&selection.secrets)),
-            policy: policy(Posture::Locked.rules()),
+            policy: policy(Posture::Locked, Posture::Locked.rules()),
             contracts: contracts(&BTreeMap::new()),
             keys: keys_document(keys.owner),
         }
@@ -63,7 +63,7 @@ impl Draft {
         let mode = if tools <= FEW_TOOLS { Mode::Proxy } else { Mode::Gateway };
         Self {
             config: config(selection, keys.root, mode),
-            policy: policy(&review.rules()),
+            policy: policy(review.posture(), &review.rules()),
             contracts: contracts(&review.contracts()),
             ..Self::of_servers(selection, keys)
         }
@@ -159,9 +159,12 @@ pub(super) fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-fn policy(rules: &str) -> String {
-    let head =
-        include_str!("templates/policy.toml").replace("{root_key}", &format!("../{ROOT_KEY}"));
+fn policy(posture: Posture, rules: &str) -> String {
+    let said = posture.enforcement();
+    let head = include_str!("templates/policy.toml")
+        .replace("{root_key}", &format!("../{ROOT_KEY}"))
+        .replace("{format}", &said.format.to_string())
+        .replace("{enforcement}", said.line);
     format!("{head}{rules}")
 }
 
@@ -176,14 +179,23 @@ fn keys_document(owner: &PublicKey) -> String {
         .replace("{owner}", &owner.to_string())
 }
 
+/// What a rule about tools says.
+pub(super) struct ToolRule<'a> {
+    pub(super) name: &'a str,
+    pub(super) effect: &'a str,
+    /// More lines, each with a line break before it.
+    pub(super) more: &'a str,
+}
+
 /// A rule about these tools.
-pub(super) fn rule(name: &str, effect: &str, tools: &[&CapabilityId], reason: &str) -> String {
+pub(super) fn rule(rule: &ToolRule<'_>, tools: &[&CapabilityId], reason: &str) -> String {
+    let ToolRule { name, effect, more } = rule;
     let list: Vec<String> = tools.iter().map(|id| quoted(id.as_str())).collect();
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write!(
         out,
-        "\n[[rules]]\nname = \"{name}\"\nmatch = {{ capability = [{}] }}\neffect = \"{effect}\"\nreason = {}\n",
+        "\n[[rules]]\nname = \"{name}\"\nmatch = {{ capability = [{}] }}\neffect = \"{effect}\"{more}\nreason = {}\n",
         list.join(", "),
         quoted(reason)
     );

@@ -8,7 +8,7 @@ use super::Permission;
 /// How strict a new policy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Posture {
-    /// Everything that can be undone goes through; what cannot is held.
+    /// Everything goes through, and the log records what `careful` would have stopped.
     Observe,
     /// Reads and local writes go through; what leaves the machine or destroys is held.
     Careful,
@@ -37,19 +37,51 @@ impl Posture {
     pub(super) fn permission(self, proposal: &Proposal) -> Permission {
         match self {
             Self::Locked => Permission::Ask,
-            Self::Observe | Self::Careful if below_floor(proposal) => Permission::Allow,
-            Self::Observe | Self::Careful => Permission::Ask,
+            Self::Observe => Permission::Allow,
+            Self::Careful if below_floor(proposal) => Permission::Allow,
+            Self::Careful => Permission::Ask,
         }
     }
 
     /// The rules as the policy writes them.
     pub(super) fn rules(self) -> &'static str {
         match self {
-            Self::Observe => include_str!("templates/observe.toml"),
+            Self::Observe => concat!(
+                include_str!("templates/observe.toml"),
+                include_str!("templates/careful.toml")
+            ),
             Self::Careful => include_str!("templates/careful.toml"),
             Self::Locked => include_str!("templates/locked.toml"),
         }
     }
+
+    /// Whether local writes are proposed as such, and bounded by rules.
+    pub(super) fn bounds_local_writes(self) -> bool {
+        match self {
+            Self::Observe | Self::Careful => true,
+            Self::Locked => false,
+        }
+    }
+
+    /// The form of the policy, and whether it enforces its rules.
+    pub(super) fn enforcement(self) -> PolicyHead {
+        match self {
+            Self::Observe => PolicyHead {
+                format: 2,
+                line: "\n# Nothing is held or denied yet, only recorded. L5, revocations and the firewall hold.\nenforcement = \"observe\"\n",
+                word: "\nenforcement = \"enforce\"",
+            },
+            Self::Careful | Self::Locked => PolicyHead { format: 1, line: "", word: "" },
+        }
+    }
+}
+
+/// What a posture says at the head of the policy, and in rules that were chosen one by one.
+pub(super) struct PolicyHead {
+    pub(super) format: u8,
+    pub(super) line: &'static str,
+    /// The line of a rule that is enforced under every posture.
+    pub(super) word: &'static str,
 }
 
 /// Whether the floor lets it through: what writes outside or destroys, it holds.

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use weaver_policy_analysis::propose::{Proposal, ToolDescription, propose};
+use weaver_policy::Match;
+use weaver_policy_analysis::propose::{Proposal, ToolDescription, option_injection, propose};
 use weaver_types::{CapabilityId, Effects, SinkKind, UpstreamName};
 
-use super::documents;
+use super::documents::{self, ToolRule};
+use super::local_writes::{self, LocalWriteBounds};
 use super::permission::Permission;
 use super::posture::{Posture, goes_out};
+use super::selection::ServerFolders;
 use crate::listing::ListedTool;
 use crate::serve::ProposalError;
 
@@ -36,6 +39,10 @@ pub struct ReviewRow {
     /// What the posture says by itself.
     by_posture: Permission,
     suspicious: bool,
+    /// What bounds it, where it is a local write.
+    pub(super) local_write: Option<LocalWriteBounds>,
+    /// What a call fits in which an argument would be read as an option of a program.
+    pub(super) option_injection: Option<Match>,
 }
 
 /// Why a tool cannot be allowed what was asked for.
@@ -55,17 +62,18 @@ pub enum ReviewError {
 
 impl Review {
     /// Proposes a contract for each tool, and what the posture makes of it. Tools that cannot be
-    /// used are told beside it.
+    /// used are told beside it. `folders` are those that each server was set up for.
     #[must_use]
     pub fn of(
         posture: Posture,
         listed: Vec<(UpstreamName, Vec<ListedTool>)>,
+        folders: &ServerFolders,
     ) -> (Self, Vec<String>) {
         let mut problems = Vec::new();
         let mut rows: Vec<ReviewRow> = Vec::new();
         for (server, tools) in listed {
             for tool in tools {
-                match row(posture, &server, &tool) {
+                match row(posture, &server, &tool, folders) {
                     Ok(row) if rows.iter().any(|one| one.id == row.id) => {
                         problems.push(format!("`{}` is listed twice", row.id));
                     }
@@ -100,6 +108,7 @@ impl Review {
         let row = self.rows.iter_mut().find(|row| row.id.as_str() == id);
         let row = row.ok_or_else(|| ReviewError::Unknown(id.to_owned()))?;
         if permission == Permission::Allow
+            && row.by_posture != Permission::Allow
             && goes_out(&row.proposal)
             && row.proposal.effects.writes()
         {
@@ -134,7 +143,11 @@ impl Review {
                 allowed.iter().map(|id| documents::quoted(id.as_str())).collect();
             let except = format!("match = {{ not = {{ capability = [{}] }} }}", list.join(", "));
             out = out.replace("match = {}", &except);
-            out.push_str(&documents::rule("chosen", "allow", &allowed, chosen));
+            let rule = ToolRule { name: "chosen", effect: "allow", more: "" };
+            out.push_str(&documents::rule(&rule, &allowed, chosen));
+        }
+        if self.posture.bounds_local_writes() {
+            out.push_str(&local_writes::rules(&self.rows));
         }
         for (permission, name, effect) in [
             (Permission::Ask, "ask-first", "require_approval"),
@@ -142,7 +155,9 @@ impl Review {
         ] {
             let tools = changed(permission);
             if !tools.is_empty() {
-                out.push_str(&documents::rule(name, effect, &tools, chosen));
+                // Somebody chose it, so it is enforced where the posture observes, too.
+                let rule = ToolRule { name, effect, more: self.posture.enforcement().word };
+                out.push_str(&documents::rule(&rule, &tools, chosen));
             }
         }
         out
@@ -187,10 +202,16 @@ fn row<'l>(
     posture: Posture,
     server: &UpstreamName,
     listed: &'l ListedTool,
+    folders: &ServerFolders,
 ) -> Result<ReviewRow, &'l ProposalError> {
     let capability = listed.capability.as_ref()?;
     let tool = ToolDescription::of(&listed.tool);
-    let mut proposal = propose(&tool);
+    let bounds = posture.bounds_local_writes();
+    let local_write = bounds.then(|| LocalWriteBounds::of(server, &tool, folders)).flatten();
+    let mut proposal = match &local_write {
+        Some(local) => local.write.proposal.clone(),
+        None => propose(&tool),
+    };
     proposal.upstream_digest = capability.spec().upstream_digest;
     let suspicions = weaver_agent_kernel::suspicions(capability);
     let suspicious = !suspicions.is_empty();
@@ -212,6 +233,8 @@ fn row<'l>(
         proposal,
         by_posture,
         suspicious,
+        local_write,
+        option_injection: bounds.then(|| option_injection(&tool)).flatten(),
     })
 }
 

@@ -56,6 +56,9 @@ pub struct LeftOut {
     pub reason: String,
 }
 
+/// The folders that each server was set up for, by its name.
+pub type ServerFolders = BTreeMap<String, Vec<String>>;
+
 /// Names that a gateway uses already.
 #[derive(Debug, Clone, Default)]
 pub struct TakenNames {
@@ -118,6 +121,21 @@ impl Selection {
 }
 
 impl Selection {
+    /// The folders that each server was set up for: those among its arguments.
+    #[must_use]
+    pub fn folders(&self) -> ServerFolders {
+        let home = std::env::var("HOME").unwrap_or_default();
+        let of = |server: &SelectedServer| {
+            let ServerTransport::Program { args, .. } = &server.entry.transport else {
+                return Vec::new();
+            };
+            let expanded = args.iter().map(|arg| arg.replace("${HOME}", &home));
+            let folders = expanded.filter(|arg| arg.starts_with('/') && Path::new(arg).is_dir());
+            folders.collect()
+        };
+        self.servers.iter().map(|server| (server.name.clone(), of(server))).collect()
+    }
+
     /// The same, where servers with secrets stay where they are.
     #[must_use]
     pub fn without_secrets(mut self) -> Self {

@@ -21,7 +21,7 @@ use super::folder::Signer;
 use super::posture::Posture;
 use super::review::Review;
 use super::secrets;
-use super::selection::{Selection, matching_server};
+use super::selection::{Selection, ServerFolders, matching_server};
 use crate::bounded_file;
 use crate::clients::{ClientFile, replace_file};
 use crate::config::{self, Config, Upstream};
@@ -141,7 +141,7 @@ impl Update {
         }
         let names: BTreeSet<String> = answered.iter().map(|(name, _)| name.to_string()).collect();
         // The posture is that of the policy that is there; here only contracts are looked at.
-        let (review, problems) = Review::of(Posture::Locked, answered);
+        let (review, problems) = Review::of(Posture::Locked, answered, &ServerFolders::new());
         changes.problems = problems;
         let pinned = self.pinned();
         let contracts = review.contracts();
@@ -206,22 +206,7 @@ impl Update {
         key: &SigningKey,
         now: Timestamp,
     ) -> Result<PathBuf, SetupError> {
-        let folder = &self.config.folder;
-        let staged = folder.with_file_name(STAGED);
-        match fs::remove_dir_all(&staged) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(system("remove", &staged)(error));
-            }
-            _ => {}
-        }
-        fs::create_dir(&staged).map_err(system("make", &staged))?;
-        let entries = fs::read_dir(folder).map_err(system("read", folder))?;
-        for from in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()) {
-            let name = file_name(&from);
-            if !name.starts_with("contracts.") {
-                fs::copy(&from, staged.join(&name)).map_err(system("copy", &from))?;
-            }
-        }
+        let staged = copy_of(&self.config.folder, "contracts.")?;
         let signer = Signer { folder: &staged, key, now };
         signer.write(Kind::Contracts, &self.contracts_text(changes)?)?;
         let config = Config { folder: staged.clone(), ..self.config.clone() };
@@ -285,11 +270,32 @@ impl Update {
     }
 }
 
+/// A copy of a folder of documents beside it, without the files whose names begin so.
+pub(super) fn copy_of(folder: &Path, except: &str) -> Result<PathBuf, SetupError> {
+    let staged = folder.with_file_name(STAGED);
+    match fs::remove_dir_all(&staged) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(system("remove", &staged)(error));
+        }
+        _ => {}
+    }
+    fs::create_dir(&staged).map_err(system("make", &staged))?;
+    let entries = fs::read_dir(folder).map_err(system("read", folder))?;
+    for from in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()) {
+        let name = file_name(&from);
+        if !name.starts_with(except) {
+            fs::copy(&from, staged.join(&name)).map_err(system("copy", &from))?;
+        }
+    }
+    Ok(staged)
+}
+
 fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn with_version(text: &str, version: u64) -> Option<String> {
+/// The text with another version, where that stands on a line of its own.
+pub(super) fn with_version(text: &str, version: u64) -> Option<String> {
     let mut found = false;
     let mut open = true;
     let lines: String = text
@@ -309,7 +315,7 @@ fn with_version(text: &str, version: u64) -> Option<String> {
 }
 
 /// Lets two folders change places, in one step where the system can.
-fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};

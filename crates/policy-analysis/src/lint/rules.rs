@@ -37,6 +37,10 @@ pub(super) fn coverage(set: &PolicySet, findings: &mut Findings) {
 
 /// Reports what the wide rule makes of the narrow one; false where it leaves it its effect.
 fn report(wide: &Rule, narrow: &Rule, findings: &mut Findings) -> bool {
+    if wide.enforcement != narrow.enforcement {
+        // One of them is not enforced, so neither takes the place of the other.
+        return false;
+    }
     let name = format!("rule `{}`", narrow.name);
     if wide.effect == Effect::Deny && narrow.effect == Effect::Allow {
         let message = format!("it never allows anything: rule `{}` denies all of it", wide.name);

@@ -160,3 +160,41 @@ fn a_role_that_no_approver_carries_is_reported() {
 fn the_baseline_has_nothing_hardly_meant() {
     assert_eq!(found(&baseline()), []);
 }
+
+#[test]
+fn what_is_not_enforced_is_reported() {
+    let second = |body: &str| {
+        let text = format!("kind = \"policy\"\nformat = 2\nid = \"t\"\nversion = 1\n{body}");
+        let empty = |kind| format!("kind = \"{kind}\"\nformat = 1\nid = \"t\"\nversion = 1\n");
+        let (contracts, keys) = (empty("contracts"), empty("keys"));
+        let source = weaver_policy::Source::unsigned;
+        let sources = weaver_policy::Sources {
+            policy: source("p", &text),
+            contracts: source("c", &contracts),
+            keys: source("k", &keys),
+        };
+        PolicySet::load_unsigned_development(&sources, NOW).unwrap()
+    };
+    let only = [
+        LintCode::PolicyObserves,
+        LintCode::RuleObserves,
+        LintCode::ObservedShadows,
+        LintCode::EnforcedInVain,
+        LintCode::UnreachableRule,
+    ];
+    let codes = |body: &str| -> Vec<LintCode> {
+        let all = found(&second(body)).into_iter().map(|(code, _)| code);
+        all.filter(|code| only.contains(code)).collect()
+    };
+    let allow = rule("allow", "allow", "capability = \"docs.*\"", "");
+    let deny = |more| rule("deny", "deny", "capability = \"docs.*\"", more);
+    assert_eq!(codes(&format!("{allow}{}", deny(""))), [LintCode::UnreachableRule]);
+    let observed = codes(&format!("{allow}{}", deny("enforcement = \"observe\"")));
+    assert_eq!(observed, [LintCode::RuleObserves, LintCode::ObservedShadows]);
+    assert_eq!(codes(&deny("enforcement = \"observe\"")), [LintCode::RuleObserves]);
+    let policy = "enforcement = \"observe\"\n";
+    assert_eq!(codes(&format!("{policy}{}", deny(""))), [LintCode::PolicyObserves]);
+    let in_vain = rule("allow", "allow", "capability = \"x\"", "enforcement = \"enforce\"");
+    let found = codes(&format!("{policy}{in_vain}"));
+    assert_eq!(found, [LintCode::PolicyObserves, LintCode::EnforcedInVain]);
+}

@@ -11,3 +11,5 @@ mod lint;
 mod propose_servers;
 #[cfg(test)]
 mod reachability;
+#[cfg(test)]
+mod recorded;

@@ -30,8 +30,12 @@ struct MatchingRule<'r> {
     words: &'r str,
 }
 
-/// What all matching rules say.
-pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribution> {
+/// What all matching rules say, of those that are asked.
+pub(super) fn contributions(
+    set: &PolicySet,
+    query: &Query<'_>,
+    asked: impl Fn(&Rule) -> bool,
+) -> Vec<Contribution> {
     let (all, compiled) = (&set.policy().rules, set.compiled());
     let bits = compiled.bits(query);
     let (mut denied, mut held, mut met) = (Vec::new(), Vec::new(), Vec::new());
@@ -42,7 +46,7 @@ pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
         if by_bits == Truth::No {
             continue;
         }
-        let Some(rule) = all.get(place) else { continue };
+        let Some(rule) = all.get(place).filter(|rule| asked(rule)) else { continue };
         if by_bits == Truth::Unknown && !speaks(rule, query) {
             continue;
         }

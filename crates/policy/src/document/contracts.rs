@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use weaver_types::signature::Kind;
 use weaver_types::{Agents, Effects, Pointer, RecordFields, Timestamp};
 
 use super::node::Node;
@@ -45,7 +46,7 @@ const SHORTHANDS: [(&str, Effects); 5] = [
 pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> Contracts {
     let mut out = Contracts::new("");
     let Some(root) = reader.root().section(reader, &KEYS) else { return out };
-    let header = header::read(reader, &root, now);
+    let header = header::read(reader, &root, Kind::Contracts, now);
     (out.id, out.version, out.expires) = (header.id, header.version, header.expires);
     if let Some(node) = root.get("capabilities") {
         for (name, node) in node.entries(reader) {

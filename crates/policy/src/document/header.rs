@@ -3,12 +3,14 @@
 use weaver_types::Timestamp;
 use weaver_types::signature::Kind;
 
-use super::FORMAT;
+use super::newest_format;
 use super::node::Section;
 use super::reader::{DocumentReader, shown};
 
 /// What a header says.
 pub(super) struct Header {
+    /// The form; `None` where it could not be read.
+    pub(super) format: Option<u64>,
     pub(super) id: String,
     pub(super) version: u64,
     pub(super) expires: Option<Timestamp>,
@@ -50,23 +52,22 @@ pub(super) fn is_kind(reader: &mut DocumentReader<'_>, wanted: Kind) -> bool {
     true
 }
 
-/// Reads the header. `now` is `None` where a document may have expired.
+/// Reads the header of a document of this kind. `now` is `None` where a document may have expired.
 pub(super) fn read(
     reader: &mut DocumentReader<'_>,
     root: &Section<'_>,
+    kind: Kind,
     now: Option<Timestamp>,
 ) -> Header {
-    if let Some(node) = root.need(reader, "format")
-        && let Some(found) = node.number(reader, 1..=u64::from(u32::MAX))
-        && found > FORMAT
-    {
-        let message = format!("form {found} is newer than {FORMAT}");
-        node.wrong(
-            reader,
-            "policy.newer_format",
-            message,
-            format!("use a release that reads form {found}"),
-        );
+    let newest = newest_format(kind);
+    let mut format = None;
+    if let Some(node) = root.need(reader, "format") {
+        format = node.number(reader, 1..=u64::from(u32::MAX));
+        if let Some(found) = format.filter(|found| *found > newest) {
+            let message = format!("form {found} is newer than {newest}");
+            let remedy = format!("use a release that reads form {found}");
+            node.wrong(reader, "policy.newer_format", message, remedy);
+        }
     }
     let id = root.need(reader, "id").and_then(|node| node.text(reader)).unwrap_or_default();
     let version = root.need(reader, "version").and_then(|node| node.number(reader, 1..=1 << 53));
@@ -84,5 +85,5 @@ pub(super) fn read(
         }
         Some(at)
     });
-    Header { id: id.to_owned(), version: version.unwrap_or(0), expires }
+    Header { format, id: id.to_owned(), version: version.unwrap_or(0), expires }
 }

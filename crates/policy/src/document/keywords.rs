@@ -6,6 +6,7 @@ use weaver_types::{
 };
 
 use crate::bounds::Enforcement;
+use crate::enforcement::RuleEnforcement;
 use crate::limit::LimitKey;
 use crate::matching::Sensitivity;
 use crate::provenance::ValueOrigin;
@@ -56,5 +57,6 @@ words! {
     ValueOrigin: "user" "trusted";
     LimitKey: "principal" "capability" "run" "agent";
     Enforcement: "off" "observe" "enforce";
+    RuleEnforcement: "observe" "enforce";
     ResponseMode: "raw" "auto" "table" "summary" "handle_only";
 }

@@ -1,5 +1,6 @@
 //! The policy document.
 
+use weaver_types::signature::Kind;
 use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
 use super::node::Node;
@@ -7,7 +8,7 @@ use super::reader::DocumentReader;
 use super::{agents, header, limits, rules, validate};
 use crate::policy::Policy;
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "kind",
     "format",
     "id",
@@ -17,6 +18,7 @@ const KEYS: [&str; 13] = [
     "trusted_hosts",
     "agents",
     "contract_enforcement",
+    "enforcement",
     "rules",
     "limits",
     "signals",
@@ -27,7 +29,7 @@ const KEYS: [&str; 13] = [
 pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> Policy {
     let mut policy = Policy::new("");
     let Some(root) = reader.root().section(reader, &KEYS) else { return policy };
-    let header = header::read(reader, &root, now);
+    let header = header::read(reader, &root, Kind::Policy, now);
     (policy.id, policy.version, policy.expires) = (header.id, header.version, header.expires);
     if let Some(node) = root.get("principals") {
         for (name, node) in node.entries(reader) {
@@ -58,9 +60,19 @@ pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> P
     }
     let enforcement = root.get("contract_enforcement").and_then(|n| n.word(reader));
     policy.contract_enforcement = enforcement.unwrap_or_default();
+    let said = root.get("enforcement");
+    let enforcement = said.as_ref().and_then(|n| n.word(reader));
+    policy.enforcement = enforcement.unwrap_or_default();
     policy.signals = root.get("signals").map(|n| limits::signals(reader, &n)).unwrap_or_default();
     policy.approvals =
         root.get("approvals").map(|n| limits::approvals(reader, &n)).unwrap_or_default();
+    if header.format == Some(1) && (said.is_some() || policy.speaks_of_enforcement()) {
+        let node = said.or_else(|| root.get("format"));
+        let message = "`enforcement` is known from form 2 on, and this document has `format = 1`";
+        if let Some(node) = node {
+            node.wrong(reader, "policy.older_format", message, "write `format = 2`");
+        }
+    }
     validate::note(reader, validate::policy(&policy));
     policy
 }

@@ -8,8 +8,17 @@ use super::node::Node;
 use super::reader::{DocumentReader, shown};
 use crate::rule::{DENY_CODES, Effect, JustificationNeed, Require, Rule};
 
-const RULE: [&str; 8] =
-    ["name", "match", "require", "effect", "reason", "code", "constraints", "authority"];
+const RULE: [&str; 9] = [
+    "name",
+    "match",
+    "require",
+    "effect",
+    "enforcement",
+    "reason",
+    "code",
+    "constraints",
+    "authority",
+];
 const REQUIRE: [&str; 4] = ["roles", "permissions", "attributes", "justification"];
 
 /// Reads one rule. What could not be read was noted, so that the place of the other rules stays.
@@ -27,6 +36,7 @@ pub(super) fn rule(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Rule {
     if let Some(node) = section.get("reason") {
         rule.reason = node.text(reader).unwrap_or_default().to_owned();
     }
+    rule.enforcement = section.get("enforcement").and_then(|n| n.word(reader));
     rule.code = section.get("code").and_then(|n| code(reader, &n));
     if let Some(node) = section.get("constraints") {
         rule.constraints = authority::constraints(reader, &node);

@@ -101,7 +101,7 @@ fn findings_are_bounded() {
 
 #[test]
 fn a_newer_form_is_refused_with_the_form_it_needs() {
-    let text = policy_text("").replace("format = 1", "format = 2");
+    let text = policy_text("").replace("format = 1", "format = 3");
     let error = weaver_policy::sign(
         &weaver_policy::Source::unsigned("p", &text),
         weaver_types::signature::Kind::Policy,

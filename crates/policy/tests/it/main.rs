@@ -32,6 +32,8 @@ mod documents;
 #[cfg(test)]
 mod drift;
 #[cfg(test)]
+mod enforcement;
+#[cfg(test)]
 mod explain;
 #[cfg(test)]
 mod floor;

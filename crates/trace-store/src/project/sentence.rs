@@ -83,6 +83,9 @@ fn decision(facts: &Facts) -> String {
     let (who, what) = (word(facts, &["principal"]), word(facts, &["capability"]));
     let (verdict, reason) = (word(facts, &["verdict"]), word(facts, &["reason"]));
     let mut said = format!("{verdict}: {what} for {who} ({reason})");
+    if let Some((verdict, reason)) = facts.not_enforced() {
+        said.push_str(&format!("\nnot enforced; enforced, it would be {verdict} ({reason})"));
+    }
     for check in facts.list(&["checks"]).into_iter().flatten() {
         let text = |name| check.get(name).and_then(Value::as_str).unwrap_or("?");
         let (check, verdict, reason) = (text("check"), text("verdict"), text("reason"));

@@ -100,6 +100,15 @@ impl Facts {
         self.text(&["verdict"])
     }
 
+    /// The verdict and reason that a policy that observes would have enforced, where the verdict was
+    /// another one.
+    #[must_use]
+    pub fn not_enforced(&self) -> Option<(&str, &str)> {
+        let verdict = self.text(&["would_have", "verdict"])?;
+        let reason = self.text(&["would_have", "reason"]).unwrap_or_default();
+        (self.verdict() != Some(verdict)).then_some((verdict, reason))
+    }
+
     /// The reason that stands first: of the decision, or of a failure.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {

@@ -13,6 +13,8 @@ use crate::child;
 /// Opens a key that nobody uses again after this run.
 const PASSPHRASE: &str = "thrown away after the trial\n";
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Setting up starts every server once.
+const INIT_PATIENCE: Duration = Duration::from_secs(180);
 const DOCUMENTS: [&str; 3] = ["policy.toml", "contracts.toml", "keys.toml"];
 
 /// Documents that are to be signed.
@@ -23,6 +25,7 @@ pub struct Documents<'a> {
 }
 
 /// The signed documents and the public key that vouches for them.
+#[derive(Clone)]
 pub struct Trust {
     folder: PathBuf,
     root: String,
@@ -49,6 +52,30 @@ impl Trust {
         }
         child::run(&mut sign, PASSPHRASE, PATIENCE)?.succeeded("weaver sign")?;
         Ok(Self { folder, root })
+    }
+
+    /// The documents that `weaver init` makes for these servers under a posture, without a word of
+    /// anybody's.
+    pub fn of_posture(
+        cache: &Cache,
+        weaver: &Path,
+        posture: &str,
+        servers: &Value,
+    ) -> Result<Self> {
+        let client = cache.run().join("posture-servers.json");
+        fs::write(&client, serde_json::json!({ "mcpServers": servers }).to_string())?;
+        let folder = cache.run().join(format!("posture-{posture}"));
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        let mut init = cache.command(weaver);
+        init.args(["init", "--yes", "--json", "--passphrase-fd", "0", "--posture", posture]);
+        init.arg("--from").arg(&client).arg("--dir").arg(&folder);
+        child::run(&mut init, PASSPHRASE, INIT_PATIENCE)?.succeeded("weaver init")?;
+        let config: toml::Table = fs::read_to_string(folder.join("weaver.toml"))?.parse()?;
+        let root = config.get("trust").and_then(|trust| trust.get("root"));
+        let root = root.and_then(toml::Value::as_str).context("`weaver init` names no root key")?;
+        Ok(Self { folder: folder.join("policy"), root: root.to_owned() })
     }
 
     /// The section `[trust]` of a configuration.

@@ -1,13 +1,13 @@
 //! `cargo xtask eval agentdojo --data DIR`: hijacked agents, replayed without a model.
 
-mod contracts;
-mod corpus;
-mod interval;
+pub(super) mod contracts;
+pub(super) mod corpus;
+pub(super) mod interval;
 mod published;
 mod report;
-mod scenario;
+pub(super) mod scenario;
 mod score;
-mod weaver;
+pub(super) mod weaver;
 
 use std::path::PathBuf;
 
@@ -18,12 +18,12 @@ use corpus::Corpus;
 use report::{Results, Variant};
 use weaver::Weaver;
 
-const NEEDS: &str = "the corpus is no part of the repository; `--data DIR` names a folder with \
+pub(super) const NEEDS: &str = "the corpus is no part of the repository; `--data DIR` names a folder with \
     tools.json, user_tasks.jsonl, injection_tasks.jsonl, pairs.jsonl and, if there is one, \
     labels.json: AgentDojo as plain calls";
 
 /// Where the documents of this evaluation lie.
-const SHIPPED: &str = "examples/agentdojo";
+pub(super) const SHIPPED: &str = "examples/agentdojo";
 
 /// Options of `eval agentdojo`.
 #[derive(clap::Args)]

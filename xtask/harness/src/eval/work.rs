@@ -17,13 +17,15 @@ mod task;
 mod tasks;
 mod tokens;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
 use xshell::Shell;
 
-use self::measure::{Measure, Trusts};
+use self::measure::{Measure, TaskResult, Trusts};
 use self::place::Place;
 use self::session::Way;
 use self::task::Task;
@@ -48,10 +50,31 @@ pub struct Args {
     /// Keep the files, the repository and the database of each task and way.
     #[arg(long)]
     keep: bool,
+    /// Under the documents that `weaver init` makes in this posture, instead of those written by hand.
+    #[arg(long, value_enum)]
+    posture: Option<Posture>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
 }
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Posture {
+    Observe,
+    Careful,
+}
+
+impl Posture {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Observe => "observe",
+            Self::Careful => "careful",
+        }
+    }
+}
+
+/// What destroys without a way back, so that `careful` holds it.
+const DESTROYING: [&str; 3] = ["delete-rows", "delete-an-observation", "delete-a-node"];
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Mode {
@@ -78,7 +101,6 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     {
         installed_or_error(&installed)?;
     }
-    let trusts = trusts(&cache, &weaver).context("cannot set up the signed documents")?;
     let web = fixture::web::start()?;
     let place = |name: &str| {
         let folder = cache.run().join(name);
@@ -87,6 +109,12 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let (template, place) = (place("template"), place("place"));
     fixture::make(&cache, &template)?;
     place.make()?;
+    place.reset(&template)?;
+    let trusts = match args.posture {
+        None => trusts(&cache, &weaver),
+        Some(posture) => posture_trusts(&cache, &weaver, posture, &place),
+    };
+    let trusts = trusts.context("cannot set up the signed documents")?;
     let kept = args.keep.then(|| cache.run().join("kept"));
     let measure = Measure { cache: &cache, weaver: &weaver, trusts, template, place, kept };
     let ways = match args.mode {
@@ -94,7 +122,15 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         Some(Mode::Proxy) => vec![Way::Direct, Way::Proxy],
         None => vec![Way::Direct, Way::Gateway, Way::Proxy],
     };
-    let results = measure.run(&tasks, &ways)?;
+    let mut results = measure.run(&tasks, &ways)?;
+    if args.posture == Some(Posture::Careful) {
+        let destroying = |result: &TaskResult| DESTROYING.contains(&result.name);
+        for result in results.extract_if(.., |result| destroying(result)) {
+            let through = result.outcomes.iter().skip(1).filter(|outcome| outcome.is_done());
+            ensure!(through.count() == 0, "`{}` destroys and was not held", result.name);
+            eprintln!("{}: held, as it should be", result.name);
+        }
+    }
     if args.json {
         println!("{}", report::json(&results));
     } else {
@@ -127,6 +163,20 @@ fn installed_or_error(installed: &Installed) -> Result<()> {
             bail!("the servers cannot be installed, so nothing can be measured: {reason}")
         }
     }
+}
+
+/// What `weaver init` makes for the eight servers.
+fn posture_trusts(cache: &Cache, weaver: &Path, posture: Posture, place: &Place) -> Result<Trusts> {
+    let entry = |server: &server::Server| {
+        let mut words = server.command(cache, place).into_iter();
+        let command = words.next().unwrap_or_default();
+        let env: BTreeMap<String, String> = server.env(place).into_iter().collect();
+        let entry = json!({ "command": command, "args": words.collect::<Vec<_>>(), "env": env });
+        (server.name.to_owned(), entry)
+    };
+    let servers: serde_json::Map<String, Value> = server::ALL.iter().map(entry).collect();
+    let trust = Trust::of_posture(cache, weaver, posture.word(), &Value::Object(servers))?;
+    Ok(Trusts { plain: trust.clone(), personal: trust })
 }
 
 /// The documents twice: as they are, and with files and notes tagged as personal data.

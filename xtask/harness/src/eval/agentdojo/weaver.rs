@@ -114,6 +114,43 @@ impl Weaver {
         Ok(Proposal { contracts, approvals })
     }
 
+    /// The rules that are suggested from these scenarios, under a policy that observes.
+    pub fn suggest(
+        &self,
+        policy: &str,
+        suite: &Suite,
+        setting: &Setting<'_>,
+        which: &dyn Fn(&Value) -> bool,
+    ) -> Result<String> {
+        let history = self.folder.join("history.jsonl");
+        let _ = fs::remove_file(&history);
+        let mut command = self.replaying(&self.policy(policy)?, suite, setting, which)?;
+        command.arg("--history").arg(&history);
+        self.run(command, "weaver replay")?;
+        let mut suggest = Command::new(&self.program);
+        suggest.args(["policy", "suggest", "--history"]).arg(&history);
+        suggest.arg("--contracts").arg(self.folder.join("contracts.toml"));
+        self.run(suggest, "weaver policy suggest")
+    }
+
+    /// What a policy decides about these scenarios.
+    pub fn enforce(
+        &self,
+        policy: &str,
+        suite: &Suite,
+        setting: &Setting<'_>,
+        which: &dyn Fn(&Value) -> bool,
+    ) -> Result<Answers> {
+        let command = self.replaying(&self.policy(policy)?, suite, setting, which)?;
+        self.answers(command)
+    }
+
+    fn policy(&self, text: &str) -> Result<PathBuf> {
+        let file = self.folder.join("policy.toml");
+        fs::write(&file, text)?;
+        Ok(file)
+    }
+
     /// Replays every task and pair of a suite.
     pub fn replay(
         &self,
@@ -122,9 +159,25 @@ impl Weaver {
         setting: &Setting<'_>,
         restarts: bool,
     ) -> Result<Answers> {
+        let policy = shipped.join("policy.toml");
+        let mut command = self.replaying(&policy, suite, setting, &|_| true)?;
+        if restarts {
+            command.arg("--restarts");
+        }
+        self.answers(command)
+    }
+
+    /// The command that replays the scenarios that are meant.
+    fn replaying(
+        &self,
+        policy: &Path,
+        suite: &Suite,
+        setting: &Setting<'_>,
+        which: &dyn Fn(&Value) -> bool,
+    ) -> Result<Command> {
         let input = self.folder.join("scenarios.jsonl");
         let mut file = std::io::BufWriter::new(fs::File::create(&input)?);
-        for scenario in scenario::all(suite) {
+        for scenario in scenario::all(suite).filter(which) {
             writeln!(file, "{scenario}")?;
         }
         file.flush()?;
@@ -136,7 +189,7 @@ impl Weaver {
         let listed = suite.tools.iter().map(|tool| listed(&suite.surface(), tool));
         fs::write(&tools, json!({ "tools": listed.collect::<Vec<_>>() }).to_string())?;
         command.arg("--tools").arg(&tools);
-        command.arg("--policy").arg(shipped.join("policy.toml"));
+        command.arg("--policy").arg(policy);
         command.arg("--contracts").arg(&contracts);
         if let Some(files) = setting.approvals.filter(|files| !files.is_empty()) {
             command.arg("--approvals").arg(self.terms(files)?);
@@ -144,9 +197,10 @@ impl Weaver {
         if !setting.words {
             command.arg("--no-user-words");
         }
-        if restarts {
-            command.arg("--restarts");
-        }
+        Ok(command)
+    }
+
+    fn answers(&self, command: Command) -> Result<Answers> {
         let answers = self.run(command, "weaver replay")?;
         let mut out: BTreeMap<String, Vec<Answer>> = BTreeMap::new();
         for line in answers.lines() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 const UNITS: [(char, u64); 5] = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400), ('w', 604_800)];
 
 /// A span such as `90d`.
-pub(super) fn parse(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let split = || {
         let unit = text.chars().next_back()?;
         let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit)?;

@@ -1,0 +1,203 @@
+//! `weaver allow`: one stopped call becomes a rule.
+
+pub(super) mod args;
+
+use serde_json::json;
+use weaver_gateway::setup::PolicyRevision;
+use weaver_policy::{PolicySet, Rule};
+use weaver_policy_analysis::history::{CallHistory, RecordedCall};
+use weaver_policy_analysis::replay::{self, DraftReplay};
+use weaver_policy_analysis::suggest::{self, AllowProposal, AllowWidth};
+use weaver_text::escape;
+use weaver_types::{Clock as _, SystemClock, Timestamp, Verdict};
+
+use super::init::questions;
+use super::policy::{history, replay as draft_replay, signing};
+use super::{Exit, Failure, config_path, output};
+use args::Allow;
+
+/// One width: the rule, the policy with it, and what it would have made of the calls.
+struct Candidate {
+    width: AllowWidth,
+    rule: Rule,
+    text: String,
+    replay: DraftReplay,
+}
+
+pub(super) fn run(args: &Allow) -> Result<Exit, Failure> {
+    let now = SystemClock::default().now();
+    let file = config_path::find(args.config.as_deref())?;
+    let revision = PolicyRevision::open(&file, now)?;
+    let history = history::read(&revision.config().store, args.since, now)?;
+    let call = history.find(&args.call).ok_or_else(|| unknown(args))?;
+    let proposal = suggest::allow(revision.policy(), call).map_err(|error| {
+        Failure::new(Exit::Failed, "allow.no_rule", error)
+            .next(format!("`weaver trace why {}` tells all that was said of it", call.id))
+    })?;
+    if proposal.needs_standing_approval {
+        return in_advance(args, call, &proposal);
+    }
+    let candidates =
+        Search { args, revision: &revision, history: &history, now }.candidates(call, &proposal)?;
+    if candidates.is_empty() {
+        let message = "with no such rule would the policy allow the call";
+        return Err(Failure::new(Exit::Failed, "allow.no_rule", message)
+            .next(format!("`weaver trace why {}` tells what stopped it", call.id)));
+    }
+    if args.output.json && args.width.is_none() {
+        let all: Vec<_> = candidates.iter().map(as_json).collect();
+        output::json(&json!({ "call": call.id, "stopped_by": proposal.stopped_by, "rules": all }))?;
+        return Ok(Exit::Ok);
+    }
+    if !args.output.json {
+        output::text(&shown(call, &proposal, &candidates))?;
+    }
+    let Some(chosen) = chosen(args, &candidates)? else { return Ok(Exit::Ok) };
+    let version = args.sign.sign(&revision, &chosen.text, now)?;
+    signing::report(&revision, version, &args.output)
+}
+
+fn unknown(args: &Allow) -> Failure {
+    let call = escape::line(escape::truncate(&args.call, 80)).into_owned();
+    let message = format!("the log of this time knows no call `{call}`");
+    Failure::new(Exit::Unknown, "allow.unknown", message)
+        .next("`weaver trace` shows the calls of today; `--since 30d` looks further back")
+}
+
+/// Where rules for a call are looked for.
+struct Search<'a> {
+    args: &'a Allow,
+    revision: &'a PolicyRevision,
+    history: &'a CallHistory,
+    now: Timestamp,
+}
+
+impl Search<'_> {
+    /// The widths under which the policy allows the call, each with its replay.
+    fn candidates(
+        &self,
+        call: &RecordedCall,
+        proposal: &AllowProposal,
+    ) -> Result<Vec<Candidate>, Failure> {
+        let Self { args, revision, history, now } = self;
+        let mut out = Vec::new();
+        for (width, rule) in &proposal.rules {
+            let exception = suggest::match_text(&rule.matches);
+            let own = suggest::rule_text(rule);
+            let text = revision.with_rule(&own, &exception, &proposal.stopped_by)?;
+            let draft = revision.draft(&text, *now)?;
+            if allows(&draft, call, *now) {
+                let replay = draft_replay::report(&draft, history, args.since, *now);
+                out.push(Candidate { width: *width, rule: rule.clone(), text, replay });
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Whether the draft allows the very call.
+fn allows(draft: &PolicySet, call: &RecordedCall, now: Timestamp) -> bool {
+    let report = replay::replay(draft, [call], now, now);
+    report.now.allow == 1 && report.judged == 1
+}
+
+fn as_json(candidate: &Candidate) -> serde_json::Value {
+    json!({
+        "width": candidate.width.as_str(),
+        "rule": suggest::rule_text(&candidate.rule),
+        "replay": candidate.replay.summary(),
+        "allowed_of_held": candidate.replay.allowed_of_held,
+        "allowed_of_denied": candidate.replay.allowed_of_denied,
+    })
+}
+
+fn shown(call: &RecordedCall, proposal: &AllowProposal, candidates: &[Candidate]) -> String {
+    let verdict = match call.decision.verdict {
+        Verdict::Allow => "allowed",
+        Verdict::Ask => "sent back",
+        Verdict::Hold => "held",
+        Verdict::Deny => "denied",
+    };
+    let id = escape::line(call.capability.as_str()).into_owned();
+    let mut out = format!("{} was {verdict} ({})\n", output::bold(&id), call.decision.reason);
+    if !proposal.stopped_by.is_empty() {
+        let rules = escape::line(&proposal.stopped_by.join("`, `")).into_owned();
+        out.push_str(&format!("an exception goes into rule `{rules}`\n"));
+    }
+    for (number, candidate) in candidates.iter().enumerate() {
+        let what = match candidate.width {
+            AllowWidth::Same => "calls to the same place",
+            AllowWidth::Similar => "calls to places like it",
+            AllowWidth::Tool => "every call of this tool",
+        };
+        let width = output::bold(candidate.width.as_str());
+        out.push_str(&format!("\n{}  {width}: {what}\n", number + 1));
+        for line in suggest::rule_text(&candidate.rule).lines() {
+            out.push_str(&format!("   {}\n", escape::line(line)));
+        }
+        out.push_str(&format!("   {}\n", output::dim(&candidate.replay.summary())));
+    }
+    out
+}
+
+/// The width that was named, or is chosen now; `None` where nobody wants one.
+fn chosen<'c>(args: &Allow, candidates: &'c [Candidate]) -> Result<Option<&'c Candidate>, Failure> {
+    if let Some(width) = args.width {
+        let named = candidates.iter().rev().find(|one| one.width <= width);
+        let first = named.or(candidates.first());
+        if !args.sign.yes && questions::has_terminal() {
+            questions::yes("Sign the policy with this rule?")?;
+        }
+        return Ok(first);
+    }
+    if !questions::has_terminal() {
+        output::aside("next: sign one of them with `--width same|similar|tool --yes`\n");
+        return Ok(None);
+    }
+    let answer = questions::ask("\nWhich one? A number, or nothing for none: ")?;
+    Ok(answer.parse::<usize>().ok().and_then(|number| candidates.get(number.checked_sub(1)?)))
+}
+
+/// No rule lets through what the floor holds: an approval in advance does, and a person signs it.
+fn in_advance(
+    args: &Allow,
+    call: &RecordedCall,
+    proposal: &AllowProposal,
+) -> Result<Exit, Failure> {
+    let command = |rule: &Rule| {
+        let arguments = rule.matches.arguments.iter().filter_map(|one| {
+            Some(format!(" --argument '{}'", suggest::predicate_text(one)?.replace('\'', "'\\''")))
+        });
+        format!(
+            "weaver approve standing grant --capability '{}' --principal '{}'{} --uses 20 --expires 7d",
+            call.capability,
+            call.principal,
+            arguments.collect::<String>()
+        )
+    };
+    let simple = |rule: &&(AllowWidth, Rule)| rule.1.matches.not.is_none();
+    let commands: Vec<_> = proposal
+        .rules
+        .iter()
+        .filter(simple)
+        .map(|(width, rule)| (width.as_str(), command(rule)))
+        .collect();
+    if args.output.json {
+        let all: Vec<_> = commands
+            .iter()
+            .map(|(width, command)| json!({ "width": width, "command": command }))
+            .collect();
+        output::json(&json!({ "call": call.id, "standing_approvals": all }))?;
+        return Ok(Exit::Ok);
+    }
+    let mut out = format!(
+        "{} leaves this machine or destroys something, so no rule lets it through. An approval in \
+         advance does, for so many calls and so long, signed with your approver's key:\n",
+        output::bold(&escape::line(call.capability.as_str()))
+    );
+    for (width, command) in commands {
+        out.push_str(&format!("\n{width}\n  {}\n", escape::line(&command)));
+    }
+    output::text(&out)?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,58 @@
+//! What can be typed after `weaver allow`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use weaver_policy_analysis::suggest::AllowWidth;
+
+use crate::policy::signing::SignPolicy;
+use crate::shared_args::Json;
+
+const HELP: &str = "\
+Examples:
+  weaver allow call_3f…                      choose a width, see what it changes, sign
+  weaver allow call_3f… --width same --yes   without a question
+  weaver allow call_3f… --json               the rules, and nothing signed
+
+Three widths: `same` allows calls to the same place (path, host, receiver, amount), `similar` calls
+to the same folder, host or domain, `tool` every call of the tool. Each is shown with what it would
+have made of the calls of the last days. A rule that holds or denies the call gets an exception.
+What leaves the machine or destroys is never allowed by a rule: for it, approvals in advance are
+proposed. What information flow held is proposed nothing.";
+
+/// A width that is none.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("write same, similar or tool")]
+struct UnknownWidth;
+
+fn width(text: &str) -> Result<AllowWidth, UnknownWidth> {
+    AllowWidth::parse(text).ok_or(UnknownWidth)
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Allow {
+    /// The call, as `weaver trace` shows it
+    #[arg(value_name = "CALL")]
+    pub(super) call: String,
+    /// How wide: same, similar or tool
+    #[arg(long, value_name = "WIDTH", value_parser = width)]
+    pub(super) width: Option<AllowWidth>,
+    /// How far back the replay looks: a number and s, m, h, d or w
+    #[arg(long, value_name = "AGE", default_value = "7d", value_parser = crate::age::parse)]
+    pub(super) since: Duration,
+    /// The configuration; the default is the nearest weaver.toml, or your own
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) sign: SignPolicy,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+impl Allow {
+    pub(crate) fn wants_json(&self) -> bool {
+        self.output.json
+    }
+}

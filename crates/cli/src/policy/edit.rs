@@ -1,0 +1,191 @@
+//! `weaver policy edit`: the policy in an editor, looked at with every save, signed at the end.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use weaver_gateway::bounded_file;
+use weaver_gateway::setup::PolicyRevision;
+use weaver_policy::MAX_BYTES;
+use weaver_policy_analysis::history::CallHistory;
+use weaver_policy_analysis::{Catalogue, lint};
+use weaver_text::escape;
+use weaver_types::{Clock as _, OsRandom, SystemClock, random_text};
+
+use super::args::Edit;
+use super::{history, replay, signing};
+use crate::init::questions;
+use crate::{Exit, Failure, config_path, output};
+
+/// How often a save is looked for while the editor runs.
+const POLL: Duration = Duration::from_millis(300);
+/// Editors that have the terminal to themselves: what is found is told when they end.
+const IN_TERMINAL: [&str; 12] =
+    ["vi", "vim", "nvim", "nano", "pico", "emacs", "ed", "micro", "hx", "helix", "kak", "joe"];
+
+pub(super) fn run(args: &Edit) -> Result<Exit, Failure> {
+    let now = SystemClock::default().now();
+    let file = config_path::find(args.config.as_deref())?;
+    let revision = PolicyRevision::open(&file, now)?;
+    let history = history::read(&revision.config().store, args.since, now).ok();
+    let draft = Draft::new(&revision, history, args.since)?;
+    loop {
+        draft.edit()?;
+        let text = draft.text()?;
+        if text == revision.text() {
+            output::aside("nothing was changed\n");
+            return Ok(Exit::Ok);
+        }
+        let sound = draft.look(&text);
+        if !args.output.json || !sound {
+            output::aside(&draft.told(&text));
+        }
+        if args.sign.yes || !questions::has_terminal() {
+            if !sound {
+                let message = "the policy has errors, and nothing was signed";
+                return Err(Failure::new(Exit::Invalid, "policy.edit", message)
+                    .next(format!("your text is kept in {}", draft.keep()?.display())));
+            }
+            if !args.sign.yes {
+                let kept = draft.keep()?;
+                output::aside(&format!("kept in {}; sign it with --yes\n", kept.display()));
+                return Ok(Exit::Ok);
+            }
+        } else {
+            let question =
+                if sound { "[s]ign, [e]dit again, [q]uit? " } else { "[e]dit again, [q]uit? " };
+            match questions::ask(question)?.as_str() {
+                "s" | "sign" if sound => {}
+                "q" | "quit" => return Ok(Exit::Ok),
+                _ => continue,
+            }
+        }
+        let version = args.sign.sign(&revision, &text, now)?;
+        return signing::report(&revision, version, &args.output);
+    }
+}
+
+/// The text that is edited, in a file of its own beside the documents.
+struct Draft<'r> {
+    revision: &'r PolicyRevision,
+    history: Option<CallHistory>,
+    span: Duration,
+    path: PathBuf,
+}
+
+impl<'r> Draft<'r> {
+    fn new(
+        revision: &'r PolicyRevision,
+        history: Option<CallHistory>,
+        span: Duration,
+    ) -> Result<Self, Failure> {
+        let name = random_text("policy-draft-", 6, &OsRandom)
+            .map_err(|error| Failure::new(Exit::Internal, "policy.random", error))?;
+        // Beside the configuration, so that nobody else reads or writes it.
+        let path = revision.config().base().join(format!(".{name}.toml"));
+        std::fs::write(&path, revision.text()).map_err(|error| unwritable(&path, &error))?;
+        Ok(Self { revision, history, span, path })
+    }
+
+    fn text(&self) -> Result<String, Failure> {
+        bounded_file::text(&self.path, MAX_BYTES).map_err(|error| {
+            let message = format!("{}: {error}", self.path.display());
+            Failure::new(Exit::Invalid, "policy.unreadable", message)
+                .next("save the text under the name that it had")
+        })
+    }
+
+    /// Lets the person edit, and tells what each save comes to.
+    fn edit(&self) -> Result<(), Failure> {
+        let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok());
+        let editor = editor.filter(|editor| !editor.trim().is_empty());
+        let editor = editor.unwrap_or_else(|| "vi".to_owned());
+        let program = editor.split_whitespace().next().unwrap_or_default();
+        let plain = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
+        let tells = !IN_TERMINAL.contains(&plain.as_ref());
+        // As git has it: the editor is a command line for the shell.
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(&self.path);
+        let failed = |error: &dyn std::fmt::Display| {
+            let message = format!("the editor `{}` failed: {error}", escape::line(&editor));
+            Failure::new(Exit::Invalid, "policy.editor", message)
+                .next("set EDITOR to a command that edits a file and ends when you are done")
+        };
+        let mut child = command.spawn().map_err(|error| failed(&error))?;
+        let mut seen = self.saved_at();
+        loop {
+            match child.try_wait().map_err(|error| failed(&error))? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(failed(&status)),
+                None => thread::sleep(POLL),
+            }
+            let saved = self.saved_at();
+            if tells && saved != seen {
+                seen = saved;
+                if let Ok(text) = self.text() {
+                    output::aside(&self.told(&text));
+                }
+            }
+        }
+    }
+
+    fn saved_at(&self) -> Option<SystemTime> {
+        std::fs::metadata(&self.path).and_then(|data| data.modified()).ok()
+    }
+
+    /// Whether the text is a policy.
+    fn look(&self, text: &str) -> bool {
+        self.revision.draft(text, SystemClock::default().now()).is_ok()
+    }
+
+    /// What is wrong in it, or what lint finds and what it would have made of the calls.
+    fn told(&self, text: &str) -> String {
+        let now = SystemClock::default().now();
+        let line = |text: &str| escape::line(text).into_owned();
+        let set = match self.revision.draft(text, now) {
+            Ok(set) => set,
+            Err(error) => {
+                let findings = error.findings();
+                let told = findings.iter().map(|one| {
+                    let place = one.line.map(|line| format!(":{line}")).unwrap_or_default();
+                    format!(
+                        "policy.toml{place}: {}\n  → {}\n",
+                        line(&one.message),
+                        line(&one.remedy)
+                    )
+                });
+                return told.collect();
+            }
+        };
+        let mut out = String::new();
+        for one in lint(&set, &Catalogue::of(&set), now) {
+            let (place, message) = (line(&one.place), line(&one.message));
+            out.push_str(&format!("{place}: {message} [{}]\n", one.code.as_str()));
+        }
+        if let Some(history) = &self.history {
+            let report = replay::report(&set, history, self.span, now);
+            out.push_str(&format!("{}\n", output::bold(&report.summary())));
+        }
+        out
+    }
+
+    /// Keeps the text where it can be found again.
+    fn keep(&self) -> Result<PathBuf, Failure> {
+        let kept = self.revision.config().base().join("policy-draft.toml");
+        std::fs::copy(&self.path, &kept).map_err(|error| unwritable(&kept, &error))?;
+        Ok(kept)
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        // What was to be kept was copied.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    let message = format!("{} cannot be written: {error}", path.display());
+    Failure::new(Exit::Invalid, "policy.unwritable", message).next("make the folder writable")
+}

@@ -1,0 +1,142 @@
+//! `weaver policy replay`: what a draft would have made of the calls that were made.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use weaver_policy::PolicySet;
+use weaver_policy_analysis::history::CallHistory;
+use weaver_policy_analysis::replay::{self, DraftReplay};
+use weaver_text::escape;
+use weaver_types::{Clock as _, SystemClock, Timestamp};
+
+use super::args::{HistorySource, Replay};
+use super::{documents, history};
+use crate::{Exit, Failure, config_path, output};
+
+/// The most changed calls that are shown one by one.
+const MAX_SHOWN: usize = 20;
+
+/// Where the documents and the ledger of a history lie.
+pub(crate) struct HistoryPlace {
+    pub(crate) store: PathBuf,
+    pub(crate) contracts: PathBuf,
+    pub(crate) keys: Option<PathBuf>,
+}
+
+impl HistoryPlace {
+    /// As the arguments say, and for the rest as the configuration does.
+    pub(crate) fn of(args: &HistorySource) -> Result<Self, Failure> {
+        let calls = args.store.as_ref().or(args.history.as_ref());
+        if let (Some(store), Some(contracts)) = (calls, &args.contracts) {
+            return Ok(Self { store: store.clone(), contracts: contracts.clone(), keys: None });
+        }
+        let file = config_path::find(args.config.as_deref())?;
+        let config = weaver_gateway::config::load(&file)?;
+        let keys = config.folder.join("keys.toml");
+        Ok(Self {
+            store: args.store.clone().unwrap_or(config.store),
+            contracts: args.contracts.clone().unwrap_or(config.folder.join("contracts.toml")),
+            keys: keys.is_file().then_some(keys),
+        })
+    }
+
+    /// The calls.
+    pub(super) fn calls(
+        &self,
+        args: &HistorySource,
+        now: Timestamp,
+    ) -> Result<CallHistory, Failure> {
+        match &args.history {
+            Some(file) => history::from_file(file),
+            None => history::read(&self.store, args.since, now),
+        }
+    }
+
+    /// The set that a draft of the policy makes with the other documents.
+    pub(crate) fn draft(&self, policy: &Path, now: Timestamp) -> Result<PolicySet, Failure> {
+        let keys = self.keys.as_deref();
+        Ok(documents::files(policy, &self.contracts, keys, now)?.set)
+    }
+}
+
+pub(super) fn run(args: &Replay) -> Result<Exit, Failure> {
+    let now = SystemClock::default().now();
+    let place = HistoryPlace::of(&args.source)?;
+    let draft = place.draft(&args.draft, now)?;
+    let history = place.calls(&args.source, now)?;
+    let report = report(&draft, &history, args.source.since, now);
+    if args.output.json {
+        output::json(&json!({
+            "summary": report.summary(),
+            "replay": report,
+            "unread": history.unread(),
+            "cut": history.is_cut(),
+        }))?;
+    } else {
+        output::text(&text(&report, &history))?;
+    }
+    let same = report.is_same() && history.unread() == 0;
+    Ok(if args.exit_code && !same { Exit::Failed } else { Exit::Ok })
+}
+
+/// The replay of a history.
+pub(crate) fn report(
+    draft: &PolicySet,
+    history: &CallHistory,
+    span: std::time::Duration,
+    now: Timestamp,
+) -> DraftReplay {
+    let span = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+    let since = Timestamp::from_micros(now.micros().saturating_sub(span));
+    replay::replay(draft, history.calls(), since, now)
+}
+
+/// The replay for people, the summary first.
+pub(crate) fn text(report: &DraftReplay, history: &CallHistory) -> String {
+    let mut out = format!("{}\n", output::bold(&report.summary()));
+    for (source, counts) in &report.by_rule {
+        let now = &counts.now;
+        let parts = [
+            (now.allow, "allowed"),
+            (now.ask, "sent back"),
+            (now.hold, "held"),
+            (now.deny, "denied"),
+        ];
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(many, _)| *many > 0)
+            .map(|(many, word)| format!("{many} {word}"))
+            .collect();
+        let source = escape::line(source);
+        let other = match counts.changed {
+            0 => String::new(),
+            many => format!(", {many} of them another verdict than then"),
+        };
+        out.push_str(&format!("  {source}: {}{other}\n", parts.join(", ")));
+    }
+    for one in report.changed.iter().take(MAX_SHOWN) {
+        let (capability, source) = (escape::line(&one.capability), escape::line(&one.source));
+        let then = match one.would_have {
+            Some(would) => format!("{} (would have been {would})", one.then),
+            None => one.then.to_string(),
+        };
+        let call = output::dim(&escape::line(&one.call));
+        out.push_str(&format!("  {then} → {}  {capability}  {source}  {call}\n", one.now));
+    }
+    if report.changed_total > MAX_SHOWN {
+        let more = report.changed_total - MAX_SHOWN;
+        out.push_str(&format!("  and {more} more; all of them with --json\n"));
+    }
+    for (reason, many) in &report.not_judged {
+        let calls = if *many == 1 { "1 call".to_owned() } else { format!("{many} calls") };
+        out.push_str(&format!("not judged: {calls}: {}\n", reason.as_str()));
+    }
+    if history.unread() > 0 {
+        let many = history.unread();
+        out.push_str(&format!("not judged: {many} decisions that are pruned or cannot be read\n"));
+    }
+    if history.is_cut() {
+        out.push_str("not judged: the later calls; there are more than are kept here\n");
+    }
+    out
+}

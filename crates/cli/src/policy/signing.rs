@@ -1,0 +1,70 @@
+//! Signing a new version of the policy that is in force: the end of `weaver allow` and
+//! `weaver policy edit`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_gateway::setup::PolicyRevision;
+use weaver_types::Timestamp;
+
+use crate::shared_args::{Json, PassphraseFrom};
+use crate::{Exit, Failure, output};
+
+/// With what a new policy is signed.
+#[derive(Debug, Args)]
+pub(crate) struct SignPolicy {
+    /// The root key; the default is the one that `weaver init` made
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// Sign without a question
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseFrom,
+}
+
+impl SignPolicy {
+    /// Signs the text, under a version above the one in force, and puts it into force.
+    pub(crate) fn sign(
+        &self,
+        revision: &PolicyRevision,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<u64, Failure> {
+        let text = revision.raised(text, now)?;
+        let version = revision.draft(&text, now)?.policy().version;
+        let key = self.key.clone().unwrap_or_else(|| revision.root_key());
+        let key_file = KeyFile::read(&key).map_err(|error| moved(&key, error.into()))?;
+        let passphrase = match self.passphrase.passphrase_fd {
+            Some(fd) => Passphrase::from_descriptor(fd)?,
+            None => Passphrase::ask(&format!("Passphrase of {}: ", key.display()))?,
+        };
+        revision.apply(&text, &key_file.open(&passphrase)?, now)?;
+        Ok(version)
+    }
+}
+
+fn moved(key: &Path, failure: Failure) -> Failure {
+    failure.next(format!("name the root key with `--key FILE`; it is not at {}", key.display()))
+}
+
+/// Says that a version is in force.
+pub(crate) fn report(
+    revision: &PolicyRevision,
+    version: u64,
+    format: &Json,
+) -> Result<Exit, Failure> {
+    let file = revision.config().folder.join("policy.toml");
+    let file = file.display().to_string();
+    if format.json {
+        output::json(&json!({ "ok": true, "policy": file, "version": version }))?;
+    } else {
+        let good = output::verdict(true, "signed");
+        output::text(&format!(
+            "{good} {file} as version {version}; a running gateway takes it in by itself\n"
+        ))?;
+    }
+    Ok(Exit::Ok)
+}

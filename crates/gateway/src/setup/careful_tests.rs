@@ -1,0 +1,229 @@
+//! Posture `careful` on the servers that people start with: what goes through, and what is held.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use weaver_policy::{PolicySet, Query, Source, Sources};
+use weaver_types::signature::SigningKey;
+use weaver_types::{
+    CapabilityId, CapabilityRequest, Principal, PrincipalId, Timestamp, UpstreamName, Verdict,
+};
+
+use super::documents::{Draft, PublicKeys};
+use super::posture::Posture;
+use super::review::Review;
+use super::selection::{Selection, ServerFolders};
+use crate::listing::ListedTool;
+use crate::serve::{FeatureKind, ToolDefinition, proposal};
+
+const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
+/// The folder that the filesystem server was set up for.
+const WORK: &str = "/home/ana/work";
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy-analysis/tests/data/servers")
+}
+
+fn listed(server: &str) -> (UpstreamName, Vec<ListedTool>) {
+    let text = std::fs::read_to_string(data().join(format!("{server}.json"))).unwrap();
+    let list: Value = serde_json::from_str(&text).unwrap();
+    let tools = list["tools"].as_array().unwrap().iter().map(|tool| {
+        let name = tool["name"].as_str().unwrap();
+        let capability = proposal(server, ToolDefinition { name, definition: tool }, None);
+        ListedTool { kind: FeatureKind::Tool, tool: tool.clone(), capability }
+    });
+    (UpstreamName::parse(server).unwrap(), tools.collect())
+}
+
+/// The documents of a posture for these servers.
+fn set(posture: Posture, servers: &[&str]) -> PolicySet {
+    let folders = ServerFolders::from([("filesystem".to_owned(), vec![WORK.to_owned()])]);
+    let servers = servers.iter().map(|server| listed(server)).collect();
+    let (review, problems) = Review::of(posture, servers, &folders);
+    assert_eq!(problems, Vec::<String>::new());
+    let key = SigningKey::from_seed([7; 32]).public();
+    let keys = PublicKeys { root: &key, owner: &SigningKey::from_seed([8; 32]).public() };
+    let draft = Draft::reviewed(&Selection::default(), &review, keys);
+    let sources = Sources {
+        policy: Source::unsigned("policy.toml", &draft.policy),
+        contracts: Source::unsigned("contracts.toml", &draft.contracts),
+        keys: Source::unsigned("keys.toml", &draft.keys),
+    };
+    PolicySet::load_unsigned_development(&sources, NOW)
+        .unwrap_or_else(|error| panic!("{error}\n{}", draft.policy))
+}
+
+const SERVERS: [&str; 12] = [
+    "everything",
+    "fetch",
+    "filesystem",
+    "git",
+    "memory",
+    "sequential-thinking",
+    "sqlite",
+    "time",
+    "github",
+    "gitlab",
+    "slack",
+    "brave-search",
+];
+
+fn verdict(set: &PolicySet, id: &str, arguments: &Value) -> Verdict {
+    let (server, name) = id.split_once('.').unwrap();
+    let tools = listed(server).1;
+    let tool = tools.into_iter().find(|tool| tool.tool["name"] == name);
+    let tool = tool.unwrap_or_else(|| panic!("no {id}")).capability.unwrap();
+    let capability = set.effective(&tool).unwrap();
+    let principal = set.principal(&PrincipalId::parse("agent").unwrap()).unwrap();
+    let principal: Principal = principal;
+    let request = CapabilityRequest::new(CapabilityId::parse(id).unwrap(), "");
+    let query = Query {
+        arguments: Some(arguments),
+        now: NOW,
+        ..Query::new(&capability, &principal, &request)
+    };
+    set.decide(&query).verdict()
+}
+
+fn path(name: &str) -> String {
+    format!("{WORK}/{name}")
+}
+
+/// Calls that no agent may make by itself.
+fn dangerous() -> Vec<(&'static str, Value)> {
+    let write = |path: &str| ("filesystem.write_file", json!({ "path": path, "content": "x" }));
+    let sql = |query: &str| ("sqlite.write_query", json!({ "query": query }));
+    let edit = |path: &str| {
+        let edits = json!([{ "oldText": "a", "newText": "b" }]);
+        ("filesystem.edit_file", json!({ "path": path, "edits": edits }))
+    };
+    let moves = |from: &str, to: &str| {
+        ("filesystem.move_file", json!({ "source": from, "destination": to }))
+    };
+    let repo = |more: Value| {
+        let mut arguments = json!({ "repo_path": path("app") });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        arguments
+    };
+    vec![
+        write("/etc/cron.d/job"),
+        write("/home/ana/.ssh/authorized_keys"),
+        write("/home/ana/.bashrc"),
+        write(&path("../.profile")),
+        write(&path(".git/hooks/pre-commit")),
+        write(&path("app/.git/config")),
+        write(&path(".env")),
+        write("~/.zshrc"),
+        write("/home/ana/work-not/x"),
+        edit("/etc/hosts"),
+        edit("/home/ana/.config/autostart/x.desktop"),
+        edit(&path("a/../../.netrc")),
+        moves(&path("notes.md"), "/tmp/notes.md"),
+        moves("/home/ana/.ssh/id_ed25519", &path("key")),
+        moves(&path("hook"), &path(".git/hooks/post-merge")),
+        ("filesystem.create_directory", json!({ "path": "/home/ana/.ssh" })),
+        sql("drop table orders"),
+        sql("DROP TABLE customers"),
+        sql("delete from orders"),
+        sql("DELETE FROM customers WHERE id = 1"),
+        sql("update orders set state = 'void'"),
+        sql("insert into a values (1); drop table a"),
+        sql("replace into orders values (1)"),
+        sql("attach database '/home/ana/.mozilla/x' as y"),
+        sql("alter table orders rename to gone"),
+        ("sqlite.create_table", json!({ "query": "drop table orders" })),
+        ("memory.delete_entities", json!({ "entityNames": ["everything"] })),
+        ("memory.delete_observations", json!({ "deletions": [] })),
+        ("memory.delete_relations", json!({ "relations": [] })),
+        ("git.git_reset", repo(json!({}))),
+        ("git.git_checkout", repo(json!({ "branch_name": "--force" }))),
+        ("git.git_checkout", repo(json!({ "branch_name": "." }))),
+        ("git.git_checkout", repo(json!({ "branch_name": "-f main" }))),
+        ("git.git_diff", repo(json!({ "target": "--output=/home/ana/.bashrc" }))),
+        ("git.git_show", repo(json!({ "revision": "--output=/etc/passwd" }))),
+        ("git.git_create_branch", repo(json!({ "branch_name": "-D main" }))),
+        (
+            "github.push_files",
+            json!({ "owner": "a", "repo": "b", "branch": "main", "files": [], "message": "x" }),
+        ),
+        ("github.merge_pull_request", json!({ "owner": "a", "repo": "b", "pull_number": 1 })),
+        ("github.create_issue", json!({ "owner": "a", "repo": "b", "title": "x" })),
+        (
+            "github.create_or_update_file",
+            json!({ "owner": "a", "repo": "b", "path": "x", "content": "x", "message": "x", "branch": "main" }),
+        ),
+        ("gitlab.create_repository", json!({ "name": "x" })),
+        ("slack.slack_post_message", json!({ "channel_id": "C1", "text": "x" })),
+        ("everything.gzip-file-as-resource", json!({ "data": "https://evil.example/x" })),
+    ]
+}
+
+/// What an agent does all day.
+fn ordinary() -> Vec<(&'static str, Value)> {
+    let repo = path("app");
+    vec![
+        ("filesystem.read_text_file", json!({ "path": path("notes/a.md") })),
+        ("filesystem.read_multiple_files", json!({ "paths": [path("a"), path("b")] })),
+        ("filesystem.write_file", json!({ "path": path("notes/new.md"), "content": "# New" })),
+        ("filesystem.edit_file", json!({ "path": path("src/x.rs"), "edits": [] })),
+        ("filesystem.create_directory", json!({ "path": path("notes/old") })),
+        ("filesystem.move_file", json!({ "source": path("a.md"), "destination": path("b.md") })),
+        ("sqlite.write_query", json!({ "query": "insert into customers values (81, 'x')" })),
+        ("sqlite.write_query", json!({ "query": "update orders set state = 'paid' where id = 3" })),
+        ("sqlite.create_table", json!({ "query": "create table notes (id integer primary key)" })),
+        ("sqlite.append_insight", json!({ "insight": "Orders are mostly paid." })),
+        ("sqlite.read_query", json!({ "query": "select * from orders" })),
+        ("memory.create_entities", json!({ "entities": [] })),
+        ("memory.add_observations", json!({ "observations": [] })),
+        ("git.git_add", json!({ "repo_path": repo, "files": ["src/x.rs"] })),
+        ("git.git_commit", json!({ "repo_path": repo, "message": "x" })),
+        ("git.git_create_branch", json!({ "repo_path": repo, "branch_name": "fix/drain" })),
+        ("git.git_checkout", json!({ "repo_path": repo, "branch_name": "fix/drain" })),
+        ("git.git_diff", json!({ "repo_path": repo, "target": "main" })),
+        ("git.git_log", json!({ "repo_path": repo })),
+        ("fetch.fetch", json!({ "url": "https://docs.example/page" })),
+        ("time.get_current_time", json!({ "timezone": "UTC" })),
+        ("everything.echo", json!({ "message": "x" })),
+    ]
+}
+
+#[test]
+fn no_dangerous_call_goes_through_unheld() {
+    let set = set(Posture::Careful, &SERVERS);
+    let calls = dangerous();
+    assert!(calls.len() >= 40);
+    let through: Vec<String> = calls
+        .iter()
+        .filter(|(id, arguments)| verdict(&set, id, arguments) < Verdict::Hold)
+        .map(|(id, arguments)| format!("{id} {arguments}"))
+        .collect();
+    assert_eq!(through, Vec::<String>::new());
+}
+
+#[test]
+fn local_work_goes_through_without_a_question() {
+    let set = set(Posture::Careful, &SERVERS);
+    let stopped: Vec<String> = ordinary()
+        .iter()
+        .filter(|(id, arguments)| verdict(&set, id, arguments) != Verdict::Allow)
+        .map(|(id, arguments)| format!("{id} {arguments}"))
+        .collect();
+    assert_eq!(stopped, Vec::<String>::new());
+}
+
+#[test]
+fn observe_stops_nothing_of_it_and_says_what_careful_would() {
+    let (observe, careful) = (set(Posture::Observe, &SERVERS), set(Posture::Careful, &SERVERS));
+    assert!(observe.observes() && !careful.observes());
+    for (id, arguments) in dangerous().iter().chain(&ordinary()) {
+        assert_eq!(verdict(&observe, id, arguments), Verdict::Allow, "{id} {arguments}");
+    }
+}
+
+#[test]
+fn locked_holds_everything() {
+    let set = set(Posture::Locked, &SERVERS);
+    for (id, arguments) in ordinary() {
+        assert_eq!(verdict(&set, id, &arguments), Verdict::Hold, "{id} {arguments}");
+    }
+}

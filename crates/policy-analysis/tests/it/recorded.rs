@@ -1,0 +1,457 @@
+//! Recorded calls: what a draft would have made of them, and which rules they suggest.
+
+use std::cell::Cell;
+
+use serde_json::{Value, json};
+use weaver_policy::{Policy, PolicySet};
+use weaver_policy_analysis::history::{CallHistory, HistoryEvent, RecordedArguments};
+use weaver_policy_analysis::replay::{DraftReplay, NotJudged, replay};
+use weaver_policy_analysis::suggest::{
+    AllowWidth, LeftOut, NotAllowable, Suggestions, allow, policy_text, rule_text, suggest,
+};
+use weaver_types::canonical::{self, Profile};
+use weaver_types::digest::Tag;
+use weaver_types::{Digest, EventKind, RunId, hex};
+
+use crate::support::{NOW, load, set};
+
+const CONTRACTS: &str = r#"
+[capabilities."files.read"]
+effects = "read_local"
+[capabilities."files.write"]
+effects = "write_local"
+[capabilities."web.fetch"]
+effects = "read_open"
+sink = "external_send"
+[capabilities."db.query"]
+effects = "write_local"
+[capabilities."mail.send"]
+effects = "write_open"
+sink = "external_send"
+[capabilities."shop.reserve"]
+effects = "write_local"
+sink = "payment"
+"#;
+
+/// The log of a gateway, as far as calls go.
+struct Log {
+    history: CallHistory,
+    next: Cell<u32>,
+}
+
+/// What a call was, and what became of it.
+#[derive(Clone)]
+struct Made<'a> {
+    run: &'a str,
+    capability: &'a str,
+    class: &'a str,
+    rung: &'a str,
+    arguments: Value,
+    verdict: &'a str,
+    reason: &'a str,
+    checks: Value,
+    more: Value,
+}
+
+impl<'a> Made<'a> {
+    fn new(capability: &'a str, arguments: Value) -> Self {
+        let (class, rung) = match capability {
+            "mail.send" => ("network", "L4"),
+            "web.fetch" => ("network", "L1"),
+            "files.read" => ("read_only", "L0"),
+            _ => ("local_write", "L3"),
+        };
+        let checks = json!([check("rule", "allow", "rule_allow")]);
+        let (verdict, reason, more) = ("allow", "rule_allow", json!({}));
+        Self { run: "run_1", capability, class, rung, arguments, verdict, reason, checks, more }
+    }
+
+    fn stopped(self, verdict: &'a str, check_of: &str, reason: &'a str) -> Self {
+        let checks = json!([check(check_of, verdict, reason)]);
+        Self { verdict, reason, checks, ..self }
+    }
+
+    fn would_have(mut self, verdict: &str, check_of: &str, reason: &str) -> Self {
+        self.more["would_have"] = json!({ "verdict": verdict, "reason": reason, "checks_total": 1,
+            "checks": [check(check_of, verdict, reason)] });
+        self
+    }
+
+    fn in_run(self, run: &'a str) -> Self {
+        Self { run, ..self }
+    }
+}
+
+fn check(check: &str, verdict: &str, reason: &str) -> Value {
+    let discharge = if verdict == "hold" { "approval" } else { "nothing" };
+    json!({ "check": check, "verdict": verdict, "reason": reason, "detail": "so it is",
+        "discharge": discharge })
+}
+
+fn recorded(arguments: &Value) -> Value {
+    let bytes = canonical::to_bytes(arguments, Profile::Foreign).unwrap();
+    let salt = [3; 16];
+    json!({ "text": String::from_utf8(bytes.clone()).unwrap(), "salt": hex(&salt),
+        "bytes": bytes.len(), "commit": Digest::of_parts(Tag::ARGS_COMMIT, &[&salt, &bytes]) })
+}
+
+impl Log {
+    fn new() -> Self {
+        let log = Self { history: CallHistory::since(NOW), next: Cell::new(0) };
+        ["run_1", "run_2", "run_3"].into_iter().fold(log, |mut log, run| {
+            log.event(EventKind::RunStarted, run, None, &json!({ "safety_mode": "NORMAL" }));
+            log
+        })
+    }
+
+    fn event(&mut self, kind: EventKind, run: &str, call: Option<&str>, payload: &Value) {
+        let run = RunId::parse(run).unwrap();
+        let at = NOW;
+        let event = HistoryEvent { kind, at, run: Some(&run), call, payload: Some(payload) };
+        self.history.take(&event);
+    }
+
+    fn id(&self) -> String {
+        self.next.set(self.next.get() + 1);
+        format!("call_{}", self.next.get())
+    }
+
+    /// The run has taken in something untrusted.
+    fn taint(&mut self, run: &str) {
+        let label = json!({ "confidentiality": "internal", "integrity": "untrusted" });
+        self.event(EventKind::Outcome, run, None, &json!({ "run": { "label": label } }));
+    }
+
+    fn decided(&mut self, kind: EventKind, made: &Made<'_>) -> String {
+        let id = self.id();
+        let mut payload = json!({
+            "capability": made.capability, "principal": "agent", "class": made.class,
+            "rung": made.rung, "verdict": made.verdict, "reason": made.reason,
+            "checks": made.checks, "checks_total": made.checks.as_array().unwrap().len(),
+            "arguments": recorded(&made.arguments), "run": {},
+        });
+        let more = made.more.as_object().unwrap().clone();
+        payload.as_object_mut().unwrap().extend(more);
+        self.event(kind, made.run, Some(&id), &payload);
+        id
+    }
+
+    /// A call that was executed and succeeded.
+    fn done(&mut self, made: &Made<'_>) -> String {
+        let id = self.decided(EventKind::Intent, made);
+        self.event(EventKind::Outcome, made.run, Some(&id), &json!({ "success": true }));
+        id
+    }
+
+    /// A call that was not executed.
+    fn refused(&mut self, made: &Made<'_>) -> String {
+        self.decided(EventKind::Refused, made)
+    }
+
+    fn replayed(&self, policy: &str) -> DraftReplay {
+        replay(&set(policy, CONTRACTS), self.history.calls(), NOW, NOW)
+    }
+
+    fn suggestions(&self) -> Suggestions {
+        suggest(&set("", CONTRACTS), self.history.calls())
+    }
+}
+
+fn read(path: &str) -> Made<'static> {
+    Made::new("files.read", json!({ "path": path }))
+}
+
+fn write(path: &str) -> Made<'static> {
+    Made::new("files.write", json!({ "path": path, "content": "x" }))
+}
+
+fn rule(name: &str, effect: &str, matches: &str) -> String {
+    format!("[[rules]]\nname = \"{name}\"\neffect = \"{effect}\"\nmatch = {matches}\n")
+}
+
+/// The policy with the suggested rules.
+fn enforced(suggestions: &Suggestions) -> PolicySet {
+    let text = policy_text(suggestions);
+    load(&text, CONTRACTS, "").unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+#[test]
+fn a_replay_says_what_a_draft_would_have_made_of_each_call() {
+    let mut log = Log::new();
+    log.done(&read("/home/ana/work/a.md"));
+    log.done(&write("/home/ana/work/a.md"));
+    log.refused(&read("/x").stopped("deny", "rule", "no_matching_rule"));
+    log.refused(&write("/y").stopped("hold", "rule", "approval_required"));
+    let reads = rule("reads", "allow", "{ capability = \"files.read\" }");
+    let draft = log.replayed(&reads);
+    assert_eq!((draft.now.allow, draft.now.deny, draft.judged), (2, 2, 4));
+    assert_eq!((draft.allowed_of_held, draft.allowed_of_denied), (0, 1));
+    assert_eq!(draft.by_rule["rule `reads`"].now.allow, 2);
+    assert_eq!(draft.by_rule["no_matching_rule"].now.deny, 2);
+    assert_eq!(
+        draft.summary(),
+        "would have asked you 0 times in less than a day, denied 2 calls, allowed 0 that were held \
+         and 1 that were denied (of 4 calls)"
+    );
+    let all = log.replayed(&rule("all", "allow", "{}"));
+    assert_eq!((all.now.allow, all.allowed_of_held), (4, 1));
+    let asks = log.replayed(&rule("ask", "require_approval", "{}"));
+    assert_eq!(asks.now.hold, 4);
+    assert!(!asks.is_same() && asks.changed_total == 3, "{asks:?}");
+}
+
+#[test]
+fn what_flow_and_signals_said_is_carried_over_and_never_lifted_by_a_draft() {
+    let mut log = Log::new();
+    log.refused(&read("/a").stopped("hold", "flow", "untrusted_influence"));
+    log.refused(&read("/a").stopped("hold", "signal", "signal_raised"));
+    log.refused(&read("/a").stopped("deny", "precondition", "precondition_failed"));
+    let all = log.replayed(&rule("all", "allow", "{}"));
+    assert_eq!((all.now.hold, all.now.deny, all.now.allow), (2, 1, 0));
+}
+
+#[test]
+fn a_draft_that_observes_is_judged_as_if_it_were_enforced() {
+    let mut log = Log::new();
+    log.done(&read("/a"));
+    let mut policy = Policy::new("observes");
+    policy.enforcement = weaver_policy::RuleEnforcement::Observe;
+    let contracts = set("", CONTRACTS).contracts().clone();
+    let draft = PolicySet::from_code(policy, contracts).unwrap();
+    let report = replay(&draft, log.history.calls(), NOW, NOW);
+    assert_eq!((report.now.deny, report.now.allow), (1, 0));
+}
+
+#[test]
+fn a_held_call_and_its_release_are_one_call() {
+    let mut log = Log::new();
+    let mut held = write("/a").stopped("hold", "rule", "approval_required");
+    held.more = json!({ "request": "apr_1" });
+    log.refused(&held);
+    log.refused(&held);
+    let mut released = write("/a");
+    released.more = json!({ "released_by": { "request": "apr_1", "people": ["owner"] } });
+    released.checks = json!([check("rule", "allow", "approval_granted")]);
+    log.done(&released);
+    assert_eq!(log.history.calls().len(), 1);
+    assert_eq!(log.history.calls()[0].attempts, 3);
+    let asks = log.replayed(&rule("ask", "require_approval", "{}"));
+    assert_eq!((asks.then.hold, asks.now.hold, asks.changed_total), (1, 1, 0));
+    let all = log.replayed(&rule("all", "allow", "{}"));
+    assert_eq!(all.allowed_of_held, 1);
+}
+
+#[test]
+fn what_the_log_does_not_hold_is_said_and_not_guessed() {
+    let mut log = Log::new();
+    let mut masked = read("/home/[NAME_1]/a");
+    masked.more = json!({ "arguments": { "text": "{\"path\":\"/home/[NAME_1]/a\"}",
+        "salt": "00", "commit": Digest::from_bytes([0; 32]), "bytes": 30 } });
+    log.done(&masked);
+    assert!(matches!(log.history.calls()[0].arguments, RecordedArguments::Redacted(_)));
+    let inside = "{ arguments = [{ at = \"/path\", inside = \"/home\" }] }";
+    let by_path = log.replayed(&rule("home", "allow", inside));
+    assert_eq!(by_path.not_judged[&NotJudged::Arguments], 1, "{by_path:?}");
+    assert!(by_path.summary().contains("1 call cannot be judged again"), "{}", by_path.summary());
+    // A draft that does not look at arguments can judge it.
+    let all = log.replayed(&rule("all", "allow", "{}"));
+    assert_eq!((all.now.allow, all.not_judged_total()), (1, 0));
+}
+
+#[test]
+fn limits_count_the_calls_that_the_draft_allows() {
+    let mut log = Log::new();
+    for _ in 0..3 {
+        log.done(&read("/a"));
+    }
+    let limit = "[[limits]]\nname = \"few\"\nmatch = {}\nmax_calls = 2\nwindow_s = 60\n";
+    let draft = log.replayed(&(rule("all", "allow", "{}") + limit));
+    assert_eq!((draft.now.allow, draft.now.deny), (2, 1));
+}
+
+#[test]
+fn suggestions_allow_what_was_done_and_no_more() {
+    let mut log = Log::new();
+    for name in ["a.md", "b.md", "sub/c.md"] {
+        log.done(&read(&format!("/home/ana/work/{name}")));
+        log.done(&write(&format!("/home/ana/work/notes/{name}")));
+    }
+    log.done(&Made::new("web.fetch", json!({ "url": "https://docs.example/a" })));
+    log.done(&Made::new("db.query", json!({ "query": "insert into a values (1)" })));
+    let suggestions = log.suggestions();
+    assert!(suggestions.left_out.is_empty(), "{suggestions:?}");
+    let set = enforced(&suggestions);
+    let again = replay(&set, log.history.calls(), NOW, NOW);
+    assert_eq!(again.now.allow, 8, "{again:?}");
+    // What it does not cover.
+    let mut other = Log::new();
+    for made in [
+        read("/home/ana/other/a.md"),
+        write("/home/ana/work/a.md"),
+        write("/home/ana/work/notes/../../.bashrc"),
+        Made::new("web.fetch", json!({ "url": "https://evil.example/a" })),
+        Made::new("web.fetch", json!({ "url": "https://docs.example.evil/a" })),
+        Made::new("db.query", json!({ "query": "drop table a" })),
+        Made::new("mail.send", json!({ "to": "a@b.example" })),
+        Made::new("files.write", json!({ "content": "no path" })),
+    ] {
+        other.done(&made);
+    }
+    let others = replay(&set, other.history.calls(), NOW, NOW);
+    assert_eq!((others.now.deny, others.now.allow), (8, 0), "{others:?}");
+}
+
+#[test]
+fn nothing_is_suggested_from_what_was_tainted_held_or_denied() {
+    let mut log = Log::new();
+    log.done(&write("/home/ana/work/a").would_have("hold", "flow", "untrusted_influence"));
+    log.done(&write("/home/ana/work/b").would_have("hold", "rule", "approval_required"));
+    log.done(&write("/home/ana/work/c").would_have("deny", "rule", "explicit_deny_rule"));
+    log.refused(&write("/home/ana/work/d").stopped("deny", "rule", "no_matching_rule"));
+    log.refused(&write("/home/ana/work/e").stopped("hold", "rule", "approval_required"));
+    let failed = log.decided(EventKind::Intent, &write("/home/ana/work/f"));
+    log.event(EventKind::Outcome, "run_1", Some(&failed), &json!({ "success": false }));
+    log.done(&write("/home/ana/.ssh/authorized_keys"));
+    let suggestions = log.suggestions();
+    assert!(suggestions.rules.is_empty(), "{suggestions:?}");
+    let counts: Vec<(LeftOut, usize)> =
+        suggestions.left_out.iter().map(|(reason, left)| (*reason, left.calls)).collect();
+    assert_eq!(
+        counts,
+        [
+            (LeftOut::Tainted, 1),
+            (LeftOut::Denied, 2),
+            (LeftOut::Held, 2),
+            (LeftOut::NotSuccessful, 1),
+            (LeftOut::SensitivePlace, 1),
+        ]
+    );
+}
+
+#[test]
+fn what_nothing_was_said_of_is_no_word_against_it() {
+    let mut log = Log::new();
+    log.done(&read("/home/ana/work/a").would_have("deny", "rule", "no_matching_rule"));
+    log.done(&Made::new("mail.send", json!({ "to": "a@b.example" })).would_have(
+        "hold",
+        "floor",
+        "floor_hold",
+    ));
+    let suggestions = log.suggestions();
+    let effects: Vec<&str> = suggestions.rules.iter().map(|one| one.rule.effect.as_str()).collect();
+    assert_eq!(effects, ["allow", "require_approval"], "what leaves keeps asking");
+    let again = replay(&enforced(&suggestions), log.history.calls(), NOW, NOW);
+    assert_eq!((again.now.allow, again.now.hold), (1, 1));
+}
+
+#[test]
+fn one_write_after_untrusted_data_is_no_evidence_and_two_runs_are() {
+    let mut log = Log::new();
+    log.taint("run_1");
+    log.taint("run_2");
+    log.done(&write("/home/ana/work/a.md"));
+    log.done(&write("/home/ana/elsewhere/planted.md").in_run("run_2"));
+    let once = log.suggestions();
+    assert!(once.rules.is_empty(), "{once:?}");
+    assert_eq!(once.left_out[&LeftOut::OnceAfterUntrusted].calls, 2);
+    log.done(&write("/home/ana/work/b.md").in_run("run_2"));
+    let twice = log.suggestions();
+    assert_eq!(twice.rules.len(), 1, "{twice:?}");
+    assert_eq!((twice.rules[0].calls, twice.rules[0].after_untrusted), (2, 2));
+    let text = policy_text(&twice);
+    assert!(text.contains("inside = [\"/home/ana/work\"]"), "{text}");
+    assert!(!text.contains("elsewhere"), "{text}");
+}
+
+#[test]
+fn receivers_are_sets_and_amounts_ranges() {
+    let mut log = Log::new();
+    for (to, amount) in [("ana", 10), ("ben", 250)] {
+        let arguments = json!({ "recipient": to, "amount": amount });
+        log.done(&Made::new("shop.reserve", arguments));
+    }
+    let text = policy_text(&log.suggestions());
+    assert!(text.contains("in = [\"ana\", \"ben\"]"), "{text}");
+    assert!(text.contains("max = 250") && text.contains("min = 10"), "{text}");
+}
+
+#[test]
+fn a_list_is_covered_item_by_item() {
+    let mut log = Log::new();
+    let paths = |all: &[&str]| Made::new("files.read", json!({ "paths": all }));
+    log.done(&paths(&["/home/ana/work/a.md", "/home/ana/work/b.md"]));
+    log.done(&paths(&["/home/ana/work/c.md"]));
+    let set = enforced(&log.suggestions());
+    let verdict = |made: &Made<'_>| {
+        let mut other = Log::new();
+        other.done(made);
+        replay(&set, other.history.calls(), NOW, NOW).now
+    };
+    assert_eq!(verdict(&paths(&["/home/ana/work/x.md", "/home/ana/work/y.md"])).allow, 1);
+    assert_eq!(verdict(&paths(&["/home/ana/work/x.md", "/etc/passwd"])).deny, 1);
+    let three = ["/home/ana/work/x.md", "/home/ana/work/y.md", "/etc/passwd"];
+    assert_eq!(verdict(&paths(&three)).deny, 1);
+}
+
+#[test]
+fn a_stopped_call_becomes_a_rule_at_three_widths() {
+    let mut log = Log::new();
+    let id = log.refused(&write("/home/ana/work/a.md").stopped("deny", "rule", "no_matching_rule"));
+    let set = set("", CONTRACTS);
+    let call = log.history.find(&id).unwrap();
+    let proposal = allow(&set, call).unwrap();
+    let widths: Vec<AllowWidth> = proposal.rules.iter().map(|(width, _)| *width).collect();
+    assert_eq!(widths, AllowWidth::ALL);
+    let text: Vec<String> = proposal.rules.iter().map(|(_, rule)| rule_text(rule)).collect();
+    assert!(text[0].contains("equals = \"/home/ana/work/a.md\""), "{text:?}");
+    assert!(text[1].contains("inside = [\"/home/ana/work\"]"), "{text:?}");
+    assert!(!text[2].contains("arguments"), "{text:?}");
+    for rule in &text {
+        let draft = load(rule, CONTRACTS, "").unwrap_or_else(|error| panic!("{error}\n{rule}"));
+        assert_eq!(replay(&draft, [call], NOW, NOW).now.allow, 1, "{rule}");
+    }
+}
+
+#[test]
+fn what_no_rule_releases_is_refused_with_the_reason() {
+    let set = set(&rule("ask", "require_approval", "{}"), CONTRACTS);
+    let mut log = Log::new();
+    let tainted = log.refused(&write("/a").stopped("hold", "flow", "untrusted_influence"));
+    let mode = log.refused(&write("/a").stopped("deny", "mode", "mode_forbids"));
+    let done = log.done(&write("/a"));
+    let floor = log.refused(&Made::new("mail.send", json!({ "to": "a@b.example" })).stopped(
+        "hold",
+        "floor",
+        "floor_hold",
+    ));
+    let held = log.refused(&write("/a").stopped("hold", "rule", "approval_required"));
+    let of = |id: &str| allow(&set, log.history.find(id).unwrap());
+    assert_eq!(of(&tainted), Err(NotAllowable::Tainted));
+    assert!(matches!(of(&mode), Err(NotAllowable::OtherCheck(_))));
+    assert_eq!(of(&done), Err(NotAllowable::NotStopped));
+    assert!(of(&floor).unwrap().needs_standing_approval);
+    let held = of(&held).unwrap();
+    assert_eq!((held.stopped_by, held.needs_standing_approval), (vec!["ask".to_owned()], false));
+}
+
+#[test]
+fn an_empty_history_suggests_nothing() {
+    let log = Log::new();
+    assert_eq!(log.suggestions(), Suggestions::default());
+    assert_eq!(log.history.find("call_1"), None);
+    assert_eq!(log.replayed("").then, weaver_policy_analysis::replay::ReplayCounts::default());
+}
+
+#[test]
+fn what_leaves_keeps_asking_though_flow_spoke_against_it() {
+    let mut log = Log::new();
+    let mail = Made::new("mail.send", json!({ "to": "a@b.example" }));
+    log.done(&mail.clone().would_have("hold", "flow", "untrusted_influence"));
+    let suggestions = log.suggestions();
+    assert_eq!(suggestions.rules.len(), 1, "{suggestions:?}");
+    let again = replay(&enforced(&suggestions), log.history.calls(), NOW, NOW);
+    assert_eq!((again.now.hold, again.now.allow), (1, 0));
+    let mut stopped = Log::new();
+    stopped.refused(&mail.stopped("hold", "flow", "untrusted_influence"));
+    assert!(stopped.suggestions().rules.is_empty());
+}

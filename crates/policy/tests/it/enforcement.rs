@@ -1,0 +1,303 @@
+//! What a policy that observes enforces, and what it says that it would have done.
+
+use proptest::prelude::*;
+use serde_json::json;
+use weaver_policy::{
+    Contracts, Effect, Pattern, Policy, PolicySet, Rule, RuleEnforcement, Source, Windows,
+    digest_of,
+};
+use weaver_types::signature::Kind;
+use weaver_types::{
+    Capability, Check, Confidentiality, Decision, Effects, Integrity, Label, MaskedValue,
+    Operation, ReasonCode, Rung, SafetyMode, SinkKind, ValueFamily, Verdict,
+};
+
+use crate::oracle::{any_case, any_policy};
+use crate::support::{Case, draft, head, host, load, set};
+
+const ALLOW_ALL: &str = "[[rules]]\nname = \"all\"\nmatch = {}\neffect = \"allow\"\n";
+
+fn second_form(policy: &str) -> PolicySet {
+    let text = head("policy").replace("format = 1", "format = 2") + policy;
+    let contracts = head("contracts");
+    let keys = head("keys");
+    let sources = weaver_policy::Sources {
+        policy: Source::unsigned("policy.toml", &text),
+        contracts: Source::unsigned("contracts.toml", &contracts),
+        keys: Source::unsigned("keys.toml", &keys),
+    };
+    PolicySet::load_unsigned_development(&sources, crate::support::NOW)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn observing(rules: &str) -> PolicySet {
+    second_form(&format!("enforcement = \"observe\"\n{rules}"))
+}
+
+fn would_have(decision: &Decision) -> (Verdict, ReasonCode) {
+    let would = decision.would_have().unwrap();
+    (would.verdict(), would.primary())
+}
+
+fn on_rung(rung: Rung) -> Case {
+    let mut draft = draft("x", Effects::READ_LOCAL);
+    draft.rung = Some(rung);
+    Case::new(draft.build().unwrap(), &[])
+}
+
+/// The same policy, enforced by nobody.
+fn relaxed(set: &PolicySet) -> PolicySet {
+    let mut policy = set.policy().clone();
+    policy.enforcement = RuleEnforcement::Observe;
+    PolicySet::from_code(policy, Contracts::new("t")).unwrap()
+}
+
+#[test]
+fn a_policy_that_observes_lets_through_what_it_would_have_denied_or_held() {
+    let set = observing("");
+    let denied = Case::new(host("x", Effects::WRITE_LOCAL), &[]).decide(&set);
+    assert_eq!((denied.verdict(), denied.primary()), (Verdict::Allow, ReasonCode::NotEnforced));
+    assert_eq!(would_have(&denied), (Verdict::Deny, ReasonCode::NoMatchingRule));
+    assert!(denied.detail().contains("no rule matches"), "{}", denied.detail());
+
+    let held = on_rung(Rung::L4).decide(&observing(ALLOW_ALL));
+    assert_eq!(held.verdict(), Verdict::Allow);
+    assert_eq!(would_have(&held), (Verdict::Hold, ReasonCode::FloorHold));
+    assert_eq!(held.not_enforced().map(Decision::verdict), Some(Verdict::Hold));
+
+    let allowed = on_rung(Rung::L0).decide(&observing(ALLOW_ALL));
+    assert_eq!(would_have(&allowed), (Verdict::Allow, ReasonCode::RuleAllow));
+    assert_eq!(allowed.not_enforced(), None);
+}
+
+#[test]
+fn a_policy_that_enforces_says_nothing_of_what_would_have_been() {
+    assert_eq!(on_rung(Rung::L4).decide(&set(ALLOW_ALL, "")).would_have(), None);
+    assert_eq!(on_rung(Rung::L4).decide(&second_form(ALLOW_ALL)).would_have(), None);
+}
+
+#[test]
+fn l5_the_run_mode_and_what_is_hidden_hold_under_every_policy() {
+    let set = observing(ALLOW_ALL);
+    assert_eq!(on_rung(Rung::L5).answer(&set), (Verdict::Deny, ReasonCode::Prohibited));
+    let mut safe = on_rung(Rung::L3);
+    safe.mode = SafetyMode::Safe;
+    assert_eq!(safe.answer(&set), (Verdict::Deny, ReasonCode::ModeForbids));
+    let contracts = "[capabilities.\"x\"]\nvisible = false\n";
+    {
+        let hiding = load("", contracts, "").unwrap();
+        let mut policy = hiding.policy().clone();
+        policy.enforcement = RuleEnforcement::Observe;
+        let hiding = PolicySet::from_code(policy, hiding.contracts().clone()).unwrap();
+        assert_eq!(on_rung(Rung::L0).answer(&hiding).0, Verdict::Deny);
+    }
+}
+
+#[test]
+fn a_masked_value_goes_nowhere_that_the_firewall_does_not_let_it_go() {
+    let mut draft = draft("mail.send", Effects::WRITE_OPEN);
+    draft.sink = Some(SinkKind::ExternalSend);
+    let case = Case::new(draft.build().unwrap(), &[]);
+    let masked = [MaskedValue {
+        mask: "[SECRET_1]".to_owned(),
+        place: "/body".to_owned(),
+        kind: "api_key".to_owned(),
+        family: ValueFamily::Secret,
+        label: Label::of(Confidentiality::Restricted, Integrity::Trusted),
+        origins: ["files".to_owned()].into(),
+    }];
+    let set = observing(ALLOW_ALL);
+    let decision =
+        set.decide(&weaver_policy::Query { masked: &masked, origin: Some("mail"), ..case.query() });
+    assert_eq!(
+        (decision.verdict(), decision.primary()),
+        (Verdict::Hold, ReasonCode::MaskedValueFlow)
+    );
+}
+
+#[test]
+fn the_constraints_of_what_is_not_enforced_still_bound_the_result() {
+    let rules = "[[rules]]\nname = \"ask\"\nmatch = {}\neffect = \"require_approval\"\n\
+                 constraints = { max_rows = 5 }\n";
+    let decision = Case::new(host("x", Effects::READ_LOCAL), &[]).decide(&observing(rules));
+    assert_eq!(decision.verdict(), Verdict::Allow);
+    assert_eq!(decision.constraints().max_rows, Some(5));
+    assert_eq!(decision.authority(), &weaver_types::Authority::default(), "nobody is asked");
+}
+
+#[test]
+fn an_observed_rule_neither_stops_nor_allows() {
+    let rule = |effect: &str, enforcement: &str| {
+        format!(
+            "[[rules]]\nname = \"r\"\nmatch = {{ capability = \"x\" }}\neffect = \"{effect}\"\n\
+             enforcement = \"{enforcement}\"\n"
+        )
+    };
+    let answer = |rules: String| {
+        let decision = Case::new(host("x", Effects::READ_LOCAL), &[]).decide(&second_form(&rules));
+        let would = decision.would_have().map_or(decision.verdict(), Decision::verdict);
+        (decision.verdict(), would)
+    };
+    for (effect, would) in [("deny", Verdict::Deny), ("require_approval", Verdict::Hold)] {
+        let beside = |enforcement| rule(effect, enforcement) + ALLOW_ALL;
+        assert_eq!(answer(beside("observe")), (Verdict::Allow, would));
+        assert_eq!(answer(beside("enforce")), (would, would));
+        // Without any rule that allows, it is denied as ever.
+        assert_eq!(answer(rule(effect, "observe")), (Verdict::Deny, would));
+    }
+    assert_eq!(answer(rule("allow", "observe")), (Verdict::Deny, Verdict::Allow));
+}
+
+#[test]
+fn a_rule_is_enforced_in_a_policy_that_observes() {
+    let rules = "[[rules]]\nname = \"never\"\nmatch = { capability = \"x\" }\neffect = \"deny\"\n\
+                 enforcement = \"enforce\"\n";
+    let set = observing(rules);
+    let answer = |id: &str| Case::new(host(id, Effects::WRITE_LOCAL), &[]).answer(&set);
+    assert_eq!(answer("x"), (Verdict::Deny, ReasonCode::ExplicitDenyRule));
+    assert_eq!(answer("y"), (Verdict::Allow, ReasonCode::NotEnforced));
+}
+
+#[test]
+fn a_limit_is_recorded_and_not_enforced() {
+    let limits = "[[limits]]\nname = \"few\"\nmatch = {}\nmax_calls = 1\nwindow_s = 60\n";
+    let set = observing(&format!("{ALLOW_ALL}{limits}"));
+    let case = Case::new(host("x", Effects::READ_LOCAL), &[]);
+    let mut windows = Windows::new();
+    windows.record(&case.query(), set.limits());
+    let said = windows.check(&case.query(), set.limits()).remove(0);
+    let decision = set.limited(case.decide(&set), said.clone());
+    assert_eq!(decision.verdict(), Verdict::Allow);
+    assert_eq!(would_have(&decision), (Verdict::Deny, ReasonCode::RateLimited));
+    let enforcing = crate::support::set(ALLOW_ALL, "");
+    let decision = enforcing.limited(case.decide(&enforcing), said);
+    assert_eq!(decision.primary(), ReasonCode::RateLimited);
+}
+
+#[test]
+fn the_first_form_knows_no_enforcement() {
+    for body in [
+        "enforcement = \"observe\"\n",
+        "enforcement = \"enforce\"\n",
+        "[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"deny\"\nenforcement = \"observe\"\n",
+    ] {
+        let error = load(body, "", "").unwrap_err();
+        assert_eq!(error.findings().len(), 1, "{error}");
+        assert_eq!(error.findings()[0].code, "policy.older_format", "{error}");
+    }
+    // Only policies have a second form.
+    let newer = |kind: &str| head(kind).replace("format = 1", "format = 2");
+    for (kind, is_read) in [("policy", true), ("contracts", false), ("keys", false)] {
+        let texts = ["policy", "contracts", "keys"]
+            .map(|one| if one == kind { newer(one) } else { head(one) });
+        let sources = weaver_policy::Sources {
+            policy: Source::unsigned("p", &texts[0]),
+            contracts: Source::unsigned("c", &texts[1]),
+            keys: Source::unsigned("k", &texts[2]),
+        };
+        let read = PolicySet::load_unsigned_development(&sources, crate::support::NOW);
+        assert_eq!(read.is_ok(), is_read, "{kind}");
+    }
+}
+
+#[test]
+fn what_is_signed_covers_the_enforcement() {
+    let text = head("policy").replace("format = 1", "format = 2");
+    let digest = |more: &str| digest_of(Kind::Policy, &format!("{text}{more}")).unwrap();
+    assert_ne!(digest("enforcement = \"observe\"\n"), digest("enforcement = \"enforce\"\n"));
+    assert_ne!(digest("enforcement = \"observe\"\n"), digest(""));
+}
+
+#[test]
+fn the_notice_names_what_is_not_enforced() {
+    assert_eq!(set(ALLOW_ALL, "").observation_notice(), None);
+    let all = observing(ALLOW_ALL).observation_notice().unwrap();
+    assert!(all.contains("`t` observes") && all.contains("L5"), "{all}");
+    let rule = |name: &str| Rule {
+        enforcement: Some(RuleEnforcement::Observe),
+        ..Rule::new(name, Effect::Deny).on(Pattern::parse("x").unwrap())
+    };
+    let policy = Policy::new("t").with_rule(rule("a")).with_rule(rule("b"));
+    let some = PolicySet::from_code(policy, Contracts::new("t")).unwrap();
+    let some = some.observation_notice().unwrap();
+    assert!(some.starts_with("Rule `a` and 1 more observe"), "{some}");
+}
+
+/// The checks that hold under every policy.
+fn always_holds(check: Check) -> bool {
+    matches!(
+        check,
+        Check::Prohibited | Check::Mode | Check::Contract | Check::Precondition | Check::System
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn observing_records_the_decision_that_enforcing_makes(
+        policy in any_policy(),
+        case in any_case(),
+    ) {
+        let enforced = case.decide(&policy);
+        let observed = case.decide(&relaxed(&policy));
+        let would = observed.would_have().unwrap();
+        prop_assert_eq!(would.verdict(), enforced.verdict());
+        prop_assert_eq!(would.contributions(), enforced.contributions());
+        prop_assert_eq!(observed.constraints(), enforced.constraints());
+        let holds = enforced.obstacles().filter(|said| always_holds(said.check));
+        let strictest = holds.map(|said| said.verdict).max().unwrap_or(Verdict::Allow);
+        prop_assert_eq!(observed.verdict(), strictest);
+    }
+
+    #[test]
+    fn nothing_frees_l5(policy in any_policy(), case in any_case()) {
+        if case.capability.rung() == Rung::L5 {
+            prop_assert_eq!(case.decide(&relaxed(&policy)).verdict(), Verdict::Deny);
+        }
+    }
+
+    #[test]
+    fn a_stricter_word_joins_both(policy in any_policy(), case in any_case()) {
+        let said = weaver_types::Contribution::new(
+            Check::System, Verdict::Deny, ReasonCode::LedgerUnavailable, "it is full");
+        let decision = case.decide(&relaxed(&policy)).tightened(said);
+        prop_assert_eq!(decision.verdict(), Verdict::Deny);
+        prop_assert_eq!(decision.would_have().unwrap().verdict(), Verdict::Deny);
+    }
+
+    /// Observing some rules is to enforce the others alone.
+    #[test]
+    fn observed_rules_are_as_if_they_were_not_there(
+        policy in any_policy(),
+        case in any_case(),
+        observed in any::<u8>(),
+    ) {
+        let mut some = policy.policy().clone();
+        for (place, rule) in some.rules.iter_mut().enumerate() {
+            if observed & (1 << (place % 8)) != 0 {
+                rule.enforcement = Some(RuleEnforcement::Observe);
+            }
+        }
+        let mut rest = some.clone();
+        rest.rules.retain(|rule| rule.enforcement.is_none());
+        let set = |policy| PolicySet::from_code(policy, Contracts::new("t")).unwrap();
+        let (some, rest) = (case.decide(&set(some)), case.decide(&set(rest)));
+        prop_assert_eq!(some.verdict(), rest.verdict());
+        if let Some(would) = some.would_have() {
+            prop_assert_eq!(would.verdict(), case.decide(&policy).verdict());
+        }
+    }
+}
+
+#[test]
+fn a_view_is_observed_too() {
+    let mut case = Case::new(host("x", Effects::READ_LOCAL), &[]);
+    case.operation = Operation::View;
+    let capability: &Capability = &case.capability;
+    assert_eq!(capability.rung(), Rung::L0);
+    let decision = case.decide(&observing(""));
+    assert_eq!(decision.verdict(), Verdict::Allow);
+    assert_eq!(would_have(&decision).0, Verdict::Deny);
+    assert_eq!(json!(decision)["would_have"]["verdict"], json!("deny"));
+}
