@@ -4,10 +4,10 @@ use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
 use super::node::Node;
 use super::reader::DocumentReader;
-use super::{agents, header, limits, rules, validate};
+use super::{agents, header, issuers, limits, rules, validate};
 use crate::policy::Policy;
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "kind",
     "format",
     "id",
@@ -15,6 +15,7 @@ const KEYS: [&str; 13] = [
     "expires",
     "principals",
     "trusted_hosts",
+    "issuers",
     "agents",
     "contract_enforcement",
     "rules",
@@ -38,6 +39,13 @@ pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> P
     }
     if let Some(node) = root.get("trusted_hosts") {
         policy.trusted_hosts = node.texts(reader);
+    }
+    if let Some(node) = root.get("issuers") {
+        for (name, node) in node.entries(reader) {
+            if let Some(issuer) = issuers::issuer(reader, name, &node) {
+                policy.issuers.insert(name.to_owned(), issuer);
+            }
+        }
     }
     if let Some(node) = root.get("agents") {
         for (name, node) in node.entries(reader) {
