@@ -39,6 +39,7 @@ mod lines;
 pub mod mcp;
 #[cfg(feature = "memory")]
 pub mod memory;
+pub mod oauth;
 mod post;
 pub mod precondition;
 pub mod process;

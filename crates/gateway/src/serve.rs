@@ -53,6 +53,7 @@ mod notices;
 mod open;
 mod output_schema;
 mod own_tools;
+mod parked_calls;
 mod prompts;
 mod proxy;
 mod reload;
@@ -86,7 +87,7 @@ pub use server::{
     UpstreamStatus,
 };
 pub use server_feature::{FeatureKind, FeatureProposal, ServerFeatures, propose_features};
-pub use upstream_config::upstream_config;
+pub use upstream_config::{oauth_settings, upstream_config};
 pub use weaver_types::formats::upstream_digest;
 
 use crate::config::Config;
@@ -128,6 +129,7 @@ pub fn run(config: Config, options: ServeOptions, profile: Option<&str>) -> Resu
         let owner = SessionOwner {
             client: ClientKey::of_this_process().map_err(|error| ServeError::Run(error.into()))?,
             principal: None,
+            identity: None,
             profile: profile.map(str::to_owned),
             label: "standard input".to_owned(),
         };

@@ -60,6 +60,9 @@ mod keys;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod large_rows;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod login;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
@@ -69,6 +72,9 @@ mod new_tools;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod newcomer;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod oauth_resource;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod operating;
@@ -100,6 +106,12 @@ mod serve;
 mod starting;
 #[cfg(test)]
 mod support;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tls;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod token_issuer;
 #[cfg(test)]
 mod trace;
 #[cfg(test)]

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::notification::NotificationSink;
 use super::server_request::RequestHandler;
 use crate::confine::{Confinement, Enforced, Launcher, Refusal, explain};
+use crate::oauth::OAuthClient;
 
 /// The protocol version that the legacy handshake asks for.
 pub const LEGACY_VERSION: &str = "2025-11-25";
@@ -104,6 +105,8 @@ pub struct HttpConfig {
     pub url: String,
     /// Headers added to each request, such as `Authorization`. Not shown in `Debug`.
     pub headers: BTreeMap<String, String>,
+    /// Whose tokens the requests carry; none by default.
+    pub oauth: Option<Arc<OAuthClient>>,
 }
 
 /// How the server is reached.
@@ -259,6 +262,7 @@ impl fmt::Debug for HttpConfig {
         f.debug_struct("HttpConfig")
             .field("url", &shown_url(&self.url))
             .field("headers", &self.headers.keys())
+            .field("oauth", &self.oauth.is_some())
             .finish()
     }
 }

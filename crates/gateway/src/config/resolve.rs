@@ -89,7 +89,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let context = ExpansionContext { base: &base, lookup };
     let servers = root.and_then(|root| root.get("mcpServers"));
     let log = log::read(root.and_then(|root| root.get("log")), &context, &mut out);
-    let http = http::read(root.and_then(|root| root.get("http")), &mut out);
+    let http = http::read(root.and_then(|root| root.get("http")), &context, &mut out);
     let own = root.and_then(|root| root.get("tools"));
     let remembered = root.and_then(|root| root.get("memory"));
     let tools = tool_section::read(own, &context, &mut out);

@@ -11,15 +11,17 @@ use weaver_types::{TIMEOUT_MS, UpstreamName};
 use super::confine;
 use super::interpolate::{Lookup, expand};
 use super::node::{Node, shown};
-use super::upstream::{Limits, Transport, Upstream};
+use super::server_login;
+use super::upstream::{Limits, ServerLogin, Transport, Upstream};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "command",
     "args",
     "env",
     "cwd",
     "url",
     "headers",
+    "oauth",
     "type",
     "disabled",
     "timeout_ms",
@@ -172,7 +174,7 @@ impl Entry<'_> {
     }
 
     fn stdio(&self, command: &Node, out: &mut Vec<Finding>) -> Option<Transport> {
-        self.excluded(&["headers"], "a server with a `url`", out);
+        self.excluded(&["headers", "oauth"], "a server with a `url`", out);
         let command = self.filled(command, out);
         let args: Option<Vec<String>> = match self.table.get("args") {
             None => Some(Vec::new()),
@@ -214,7 +216,11 @@ impl Entry<'_> {
             None
         });
         let headers = self.map("headers", is_header, "letters, digits and `-`", out);
-        Some(Transport::Http { url: address?, headers: headers? })
+        let login = match self.table.get("oauth") {
+            Some(node) => server_login::read(node, self.context, out),
+            None => Some(ServerLogin::default()),
+        };
+        Some(Transport::Http { url: address?, headers: headers?, login: login? })
     }
 
     fn excluded(&self, keys: &[&str], place: &str, out: &mut Vec<Finding>) {
@@ -319,7 +325,7 @@ fn is_header(name: &str) -> bool {
 }
 
 /// True for `http` or `https` with a host and without a user.
-fn is_address(url: &str) -> bool {
+pub(super) fn is_address(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let known = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
