@@ -29,7 +29,10 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+        // An answer that takes long comes as the last event of a stream.
+        let last = self.body.lines().rev().find_map(|line| line.strip_prefix("data: "));
+        let text = last.unwrap_or(&self.body);
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// The messages of a stream of events.
