@@ -105,6 +105,12 @@ pub(super) enum Command {
     #[cfg(unix)]
     #[command(subcommand)]
     Clients(super::clients::Clients),
+    /// Log in at a server behind the gateway that asks for it
+    #[cfg(unix)]
+    Login(super::login::Login),
+    /// Forget a login at a server
+    #[cfg(unix)]
+    Logout(super::login::Logout),
     /// Show the whole path in one minute, offline, on a temporary folder
     Demo(Demo),
     /// The small MCP server behind the demo, on standard input and output

@@ -28,6 +28,8 @@ mod inspect;
 mod kernel;
 mod keys;
 mod line_reader;
+#[cfg(unix)]
+mod login;
 mod man_pages;
 mod memory;
 mod output;
@@ -111,6 +113,10 @@ fn run(command: Command) -> Result<Exit, Failure> {
         #[cfg(unix)]
         Command::Clients(args) => clients::run(args),
         #[cfg(unix)]
+        Command::Login(args) => login::run(&args),
+        #[cfg(unix)]
+        Command::Logout(args) => login::logout(&args),
+        #[cfg(unix)]
         Command::Service(args) => service::run(args),
         Command::Demo(args) => demo::command::run(args),
         Command::DemoServer { root } => demo::command::serve(&root),
@@ -151,6 +157,10 @@ impl Command {
             Self::Status(args) | Self::Stop(args) => args.output.json,
             #[cfg(unix)]
             Self::Clients(args) => args.wants_json(),
+            #[cfg(unix)]
+            Self::Login(args) => args.output.json,
+            #[cfg(unix)]
+            Self::Logout(args) => args.output.json,
             #[cfg(unix)]
             Self::Daemon(_) | Self::Restart(_) | Self::Logs(_) | Self::Service(_) => false,
             Self::Check(args) | Self::Doctor(args) => args.output.json,

@@ -7,10 +7,9 @@ use serde_json::{Map, Value};
 use weaver_agent_kernel::DriverError;
 use weaver_types::{ContentBlocks, JsonRows, RawContent, RawResult, Structured};
 
+use crate::escape::escape;
 use crate::feature_result;
-use crate::mcp::{
-    CallOutcome, HttpFault, McpError, Method, Reply, RpcError, STRUCTURED, escape, whole,
-};
+use crate::mcp::{CallOutcome, HttpFault, McpError, Method, Reply, RpcError, STRUCTURED, whole};
 
 /// Most of a server's message that an error repeats, in characters.
 const MAX_MESSAGE: usize = 500;

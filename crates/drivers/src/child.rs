@@ -8,8 +8,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
+use crate::child_config::{Confined, Redactor, StdioConfig};
 use crate::confine::{ConfineError, Enforced, Launcher, MAX_REPORT, of_stderr, read_report};
-use crate::mcp::{Confined, Redactor, StdioConfig, escape};
+use crate::escape::escape;
 
 /// Variables that a child inherits. Everything else is named in its configuration.
 const INHERITED: [&str; 16] = [

@@ -8,11 +8,13 @@ use weaver_agent_kernel::{AuthorizedCall, ChunkSource, Driver, DriverError, Stre
 use weaver_types::{BoxFuture, RawContent, RawResult};
 
 use crate::call_result::result;
+use crate::child_config::Confined;
 use crate::chunk_task::{self, ChunkTask};
 use crate::confine::{self, Enforced};
+use crate::escape::escape;
 use crate::http::pieces::chunk_of;
 use crate::instance::{InstanceSource, ServerInstance};
-use crate::mcp::{CallRequest, Confined, Upstream, escape};
+use crate::mcp::{CallRequest, Upstream};
 use crate::progress_messages::{MAX_MESSAGES, MESSAGES_LOST, ProgressMessages};
 use crate::task;
 

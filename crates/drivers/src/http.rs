@@ -33,6 +33,7 @@ pub use etag::EtagObserver;
 pub use host::HostRule;
 pub(crate) use host::is_here;
 pub use network::Network;
+pub(crate) use network::{is_metadata_service, is_public};
 pub use operation::{Body, Method, Operation, SecretHeader};
 pub use secret::{
     CommandSecret, EnvSecret, FileSecret, MIN_SECRET, Secret, SecretError, SecretProvider,

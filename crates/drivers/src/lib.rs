@@ -31,9 +31,11 @@
 
 mod call_result;
 mod child;
+mod child_config;
 mod chunk_task;
 pub mod confine;
 mod driver;
+mod escape;
 mod feature_result;
 pub mod http;
 mod instance;
@@ -41,6 +43,7 @@ mod lines;
 pub mod mcp;
 #[cfg(feature = "memory")]
 pub mod memory;
+pub mod oauth;
 mod post;
 pub mod precondition;
 pub mod process;

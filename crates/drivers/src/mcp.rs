@@ -8,7 +8,6 @@ mod call;
 mod config;
 mod connection;
 mod error;
-mod escape;
 mod frame;
 mod headers;
 mod http;
@@ -32,15 +31,14 @@ mod subscription;
 mod upstream;
 mod wire;
 
+pub use crate::child_config::{Confined, Redactor, StdioConfig};
 pub use call::{CallOutcome, CallRequest, Finding, LateAnswer, Reply};
 pub(crate) use call::{STRUCTURED, whole};
 pub use config::{
-    Confined, Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, Limits, MODERN_VERSION,
-    Redactor, StdioConfig, UpstreamConfig,
+    Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, Limits, MODERN_VERSION, UpstreamConfig,
 };
 pub use connection::Connection;
 pub use error::{Fault, HttpFault, McpError, RpcError};
-pub(crate) use escape::escape;
 pub use inbox::Counts;
 pub use lifecycle::ServerInfo;
 pub use listing::{ListedItem, ListedTool};

@@ -183,11 +183,14 @@ async fn listen_http(shared: &Arc<Daemon>, settings: Http) -> Result<(), DaemonE
     };
     let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    tracing::info!("clients are served at http://{address}/mcp");
+    let scheme = if settings.tls.is_some() { "https" } else { "http" };
+    tracing::info!("clients are served at {scheme}://{address}/mcp");
     let _ = shared.http.set(address);
     let (server, closing) = (Arc::clone(&shared.server), shared.closing.clone());
-    let gateway = Arc::new(HttpGateway::new(server, settings, address, closing));
-    tokio::spawn(http::serve(gateway, listener));
+    let listen = settings.listen;
+    let gateway = HttpGateway::new(server, settings, address, closing)
+        .map_err(|error| DaemonError::Listen { address: listen, problem: error.to_string() })?;
+    tokio::spawn(http::serve(Arc::new(gateway), listener));
     Ok(())
 }
 

@@ -4,26 +4,32 @@
 //! a browser shows can send requests to programs on the same machine, also under a name of its own
 //! that it had resolved to this address (DNS rebinding). Then it must have the token of a client.
 //! Sizes, times and numbers are bounded: header, body, connections, sessions, and slow clients.
+//! Where the configuration names a certificate, TLS ends here.
 
+mod caller;
 mod clients;
 mod guard;
 mod mcp;
 mod metrics;
+mod modern;
 mod sessions;
+mod tls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::http::header::CACHE_CONTROL;
 use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use axum::{Json, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -32,9 +38,12 @@ use weaver_types::Clock as _;
 pub use clients::{Clients, ClientsError, HttpClient, NewClient};
 
 use crate::config::Http;
+use crate::oauth::{ResourceServer, WELL_KNOWN};
 use crate::serve::Server;
 use metrics::Metrics;
 use sessions::HttpSessions;
+use tls::Tls;
+pub(crate) use tls::TlsError;
 
 /// The most connections at once.
 const MAX_CONNECTIONS: usize = 1024;
@@ -50,6 +59,10 @@ pub(crate) struct HttpGateway {
     pub(crate) server: Arc<Server>,
     pub(crate) clients: Clients,
     pub(crate) settings: Http,
+    /// Takes tokens of issuers, where the configuration asks for it.
+    pub(crate) resource: Option<ResourceServer>,
+    /// Ends TLS, where the configuration names a certificate.
+    pub(crate) tls: Option<Tls>,
     /// Where it listens.
     pub(crate) address: SocketAddr,
     pub(crate) sessions: HttpSessions,
@@ -60,15 +73,20 @@ pub(crate) struct HttpGateway {
 
 impl HttpGateway {
     /// The gateway of a server, which listens at `address`.
+    ///
+    /// # Errors
+    /// [`TlsError`], when the certificate cannot be used.
     pub(crate) fn new(
         server: Arc<Server>,
         settings: Http,
         address: SocketAddr,
         closing: CancellationToken,
-    ) -> Self {
+    ) -> Result<Self, TlsError> {
+        let tls = settings.tls.clone().map(Tls::open).transpose()?;
         let clients = Clients::of_store(&server.config().store);
+        let resource = settings.oauth.clone().map(|oauth| ResourceServer::new(oauth, address));
         let (sessions, metrics) = (HttpSessions::default(), Metrics::default());
-        Self { server, clients, settings, address, sessions, metrics, closing }
+        Ok(Self { server, clients, settings, resource, tls, address, sessions, metrics, closing })
     }
 }
 
@@ -90,19 +108,33 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
         };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
         let _ = stream.set_nodelay(true);
-        let service = TowerToHyperService::new(router.clone());
+        let (router, tls) = (router.clone(), gateway.tls.as_ref().map(Tls::acceptor));
         tokio::spawn(async move {
-            let mut http = http1::Builder::new();
-            http.timer(TokioTimer::new())
-                .header_read_timeout(HEADER_PATIENCE)
-                .max_buf_size(MAX_HEADER)
-                .keep_alive(true);
-            // What a client does wrong at this level concerns nobody else.
-            let _ = http.serve_connection(TokioIo::new(stream), service).await;
+            match tls {
+                None => connection(stream, router).await,
+                Some(tls) => {
+                    let shaken = tokio::time::timeout(HEADER_PATIENCE, tls.accept(stream)).await;
+                    if let Ok(Ok(stream)) = shaken {
+                        connection(stream, router).await;
+                    }
+                }
+            }
             drop(place);
         });
     }
     sweep.abort();
+}
+
+/// Answers the requests of one connection.
+async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, router: Router) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEADER_PATIENCE)
+        .max_buf_size(MAX_HEADER)
+        .keep_alive(true);
+    let service = TowerToHyperService::new(router);
+    // What a client does wrong at this level concerns nobody else.
+    let _ = http.serve_connection(TokioIo::new(stream), service).await;
 }
 
 fn router(gateway: Arc<HttpGateway>) -> Router {
@@ -112,6 +144,8 @@ fn router(gateway: Arc<HttpGateway>) -> Router {
         .route("/healthz", get(healthy))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics::show))
+        .route(WELL_KNOWN, get(protected_resource))
+        .route(&format!("{WELL_KNOWN}/{{*path}}"), get(protected_resource))
         .fallback(nothing)
         .layer(middleware::from_fn_with_state(Arc::clone(&gateway), guard::check))
         .with_state(gateway)
@@ -131,6 +165,17 @@ async fn ready(State(gateway): State<Arc<HttpGateway>>) -> Response {
         many => format!("ready; {many} servers are away\n"),
     };
     text.into_response()
+}
+
+/// Whom a client asks for a token (RFC 9728).
+async fn protected_resource(State(gateway): State<Arc<HttpGateway>>) -> Response {
+    match &gateway.resource {
+        Some(resource) => {
+            let metadata = resource.metadata(gateway.server.policy().policy());
+            ([(CACHE_CONTROL, "no-store")], Json(metadata)).into_response()
+        }
+        None => nothing().await,
+    }
 }
 
 async fn nothing() -> Response {

@@ -18,6 +18,7 @@ pub mod daemon;
 #[cfg(unix)]
 pub mod http;
 pub mod listing;
+pub mod oauth;
 pub mod publish;
 pub mod replay;
 pub mod secret;

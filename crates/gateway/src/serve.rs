@@ -55,6 +55,7 @@ mod notices;
 mod open;
 mod output_schema;
 mod own_tools;
+mod parked_calls;
 mod prompts;
 mod proxy;
 mod reload;
@@ -90,7 +91,7 @@ pub use server::{
     UpstreamStatus,
 };
 pub use server_feature::{FeatureKind, FeatureProposal, ServerFeatures, propose_features};
-pub use upstream_config::upstream_config;
+pub use upstream_config::{oauth_settings, upstream_config};
 pub use weaver_types::formats::upstream_digest;
 
 use crate::config::Config;
@@ -132,6 +133,7 @@ pub fn run(config: Config, options: ServeOptions, profile: Option<&str>) -> Resu
         let owner = SessionOwner {
             client: ClientKey::of_this_process().map_err(|error| ServeError::Run(error.into()))?,
             principal: None,
+            identity: None,
             profile: profile.map(str::to_owned),
             folder: std::env::current_dir().ok(),
             label: "standard input".to_owned(),

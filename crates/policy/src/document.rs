@@ -7,6 +7,7 @@ mod canonical;
 mod code;
 mod contracts;
 mod header;
+mod issuers;
 mod keys;
 mod keywords;
 mod limits;

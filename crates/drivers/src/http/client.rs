@@ -42,8 +42,8 @@ pub fn system_lookup() -> Lookup {
 /// to what was handed out: nothing is looked up a second time.
 #[derive(Clone)]
 pub(crate) struct Guard {
-    pub(super) lookup: Lookup,
-    pub(super) networks: Arc<[Network]>,
+    pub(crate) lookup: Lookup,
+    pub(crate) networks: Arc<[Network]>,
 }
 
 /// A name that leads where no connection is made.

@@ -15,7 +15,7 @@ use super::request::{Form, Request};
 use super::web::{Answer, Web};
 use super::{Access, Operation, OperationError, Refusal, media};
 use crate::chunk_task::{ChunkTask, Chunks};
-use crate::mcp::escape;
+use crate::escape::escape;
 use crate::task;
 
 /// Most of what a server says to an error that the error repeats, in characters.

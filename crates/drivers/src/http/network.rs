@@ -137,6 +137,17 @@ const METADATA: [IpAddr; 6] = [
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
 ];
 
+/// True for an address that anybody can reach: none of a private network, of this machine, or of a
+/// metadata service.
+pub(crate) fn is_public(address: IpAddr) -> bool {
+    refusal(address, &[]).is_none()
+}
+
+/// True for an address where a cloud answers for the machine's credentials.
+pub(crate) fn is_metadata_service(address: IpAddr) -> bool {
+    METADATA.contains(&address.to_canonical())
+}
+
 /// Why no connection is made to an address; `None` for one that is public or allowed. A metadata
 /// service is allowed only by its own address, never by a range around it.
 pub(super) fn refusal(address: IpAddr, allowed: &[Network]) -> Option<&'static str> {

@@ -38,7 +38,7 @@ impl Secret {
         Ok(Self(Zeroizing::new(line.to_owned())))
     }
 
-    pub(super) fn expose(&self) -> &str {
+    pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 }

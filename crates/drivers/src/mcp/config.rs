@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +10,8 @@ use serde_json::{Map, Value};
 
 use super::notification::NotificationSink;
 use super::server_request::RequestHandler;
-use crate::confine::{Confinement, Enforced, Launcher, Refusal, explain};
+use crate::child_config::{Confined, Redactor, StdioConfig};
+use crate::oauth::OAuthClient;
 
 /// The protocol version that the legacy handshake asks for.
 pub const LEGACY_VERSION: &str = "2025-11-25";
@@ -42,61 +42,6 @@ pub enum EraChoice {
     Modern,
 }
 
-/// A server started as a child process, without a shell.
-#[derive(Clone, Default)]
-pub struct StdioConfig {
-    /// The program: a path, or a name looked up in `PATH`.
-    pub command: String,
-    /// Its arguments, each passed as it is.
-    pub args: Vec<String>,
-    /// Variables added to the few that a child inherits. Not shown in `Debug`.
-    pub env: BTreeMap<String, String>,
-    /// Its working directory; none means ours.
-    pub cwd: Option<PathBuf>,
-    /// What starts it, and what is kept from it; none means that it has our rights.
-    pub confined: Option<Confined>,
-}
-
-/// How a child is confined.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confined {
-    /// The program that starts it.
-    pub launcher: Launcher,
-    /// What is kept from it.
-    pub confinement: Confinement,
-    /// Where an operator changes that, in words, for messages.
-    pub setting: Option<String>,
-}
-
-/// Masks secrets in what a child wrote to standard error, before any of it is shown.
-#[derive(Clone)]
-pub struct Redactor(Arc<dyn Fn(&str) -> String + Send + Sync>);
-
-impl Redactor {
-    /// A redactor that does this.
-    #[must_use]
-    pub fn new(mask: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
-        Self(Arc::new(mask))
-    }
-
-    pub(crate) fn mask(&self, text: &str) -> String {
-        (self.0)(text)
-    }
-}
-
-impl fmt::Debug for Redactor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Redactor")
-    }
-}
-
-impl Confined {
-    /// What the confinement has to do with a refusal.
-    pub(crate) fn explain(&self, enforced: &Enforced, refusal: &Refusal) -> Option<String> {
-        explain((&self.confinement, self.setting.as_deref()), enforced, refusal)
-    }
-}
-
 /// A server reached over Streamable HTTP.
 #[derive(Clone, Default)]
 pub struct HttpConfig {
@@ -104,6 +49,8 @@ pub struct HttpConfig {
     pub url: String,
     /// Headers added to each request, such as `Authorization`. Not shown in `Debug`.
     pub headers: BTreeMap<String, String>,
+    /// Whose tokens the requests carry; none by default.
+    pub oauth: Option<Arc<OAuthClient>>,
 }
 
 /// How the server is reached.
@@ -240,25 +187,13 @@ fn shown_url(url: &str) -> String {
     path.map_or_else(|| format!("{scheme}://{host}"), |p| format!("{scheme}://{host}/{p}"))
 }
 
-impl fmt::Debug for StdioConfig {
-    /// Values of variables and arguments may be secrets: only names and counts are shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StdioConfig")
-            .field("command", &self.command)
-            .field("args", &self.args.len())
-            .field("env", &self.env.keys())
-            .field("cwd", &self.cwd)
-            .field("confined", &self.confined.is_some())
-            .finish()
-    }
-}
-
 impl fmt::Debug for HttpConfig {
     /// Header values may be secrets: only names are shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpConfig")
             .field("url", &shown_url(&self.url))
             .field("headers", &self.headers.keys())
+            .field("oauth", &self.oauth.is_some())
             .finish()
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::server_list::ServerList;
 use crate::confine::ConfineError;
+use crate::oauth::OAuthError;
 
 /// A rule of the wire that a message broke.
 ///
@@ -185,6 +186,16 @@ impl fmt::Display for HttpFault {
     }
 }
 
+/// What an operator does about a login that is not there.
+fn login_hint(error: &OAuthError, upstream: &str) -> String {
+    match error {
+        OAuthError::LoginRequired | OAuthError::InsufficientScope => {
+            format!("; run `weaver login {upstream}`")
+        }
+        _ => String::new(),
+    }
+}
+
 /// Why a request to an upstream server has no reply.
 ///
 /// The message never contains text from the server: that is in [`McpError::detail`], which is
@@ -340,6 +351,14 @@ pub enum McpError {
         /// How it failed.
         fault: HttpFault,
     },
+    /// The server wants a login that is not there.
+    #[error("upstream `{upstream}`: {error}{}", login_hint(error, upstream))]
+    Login {
+        /// Name of the upstream.
+        upstream: String,
+        /// Why there is no token.
+        error: OAuthError,
+    },
     /// A list does not end, or is too long.
     #[error("upstream `{upstream}`: the list of {list} is refused: {reason}")]
     List {
@@ -386,6 +405,7 @@ impl McpError {
             Self::Malformed { fault, .. } => fault.code(),
             Self::Refused { .. } => "mcp.upstream_refused",
             Self::Http { fault, .. } => fault.code(),
+            Self::Login { error, .. } => error.code(),
             Self::List { list: ServerList::Tools, .. } => "mcp.tool_list",
             Self::List { list: ServerList::Resources, .. } => "mcp.resource_list",
             Self::List { list: ServerList::ResourceTemplates, .. } => "mcp.resource_template_list",
@@ -404,7 +424,7 @@ impl McpError {
             Self::UpstreamClosed { stderr, .. } | Self::InitializeTimeout { stderr, .. } => {
                 stderr.clone()
             }
-            Self::Refused { error, .. } => super::escape::escape(&error.message),
+            Self::Refused { error, .. } => crate::escape::escape(&error.message),
             Self::UnsupportedVersion { offered, .. } => offered.clone(),
             _ => String::new(),
         };
@@ -441,6 +461,7 @@ impl McpError {
                 | Self::CallsPerSecond { .. }
                 | Self::RequestTooLarge { .. }
                 | Self::TooManySubscriptions { .. }
+                | Self::Login { .. }
                 | Self::Http { fault: HttpFault::SessionGone, .. }
         )
     }

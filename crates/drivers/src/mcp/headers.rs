@@ -27,7 +27,7 @@ pub(crate) fn configured(config: &HttpConfig) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::new();
     for (name, value) in &config.headers {
         let key = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| format!("header name `{}` is not valid", super::escape::escape(name)))?;
+            .map_err(|_| format!("header name `{}` is not valid", crate::escape::escape(name)))?;
         if RESERVED.contains(&key.as_str()) {
             return Err(format!("header `{key}` is set by the transport; remove it"));
         }

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE,
+};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -19,6 +21,7 @@ use super::server_request::AnswerSink;
 use super::sse::SseDecoder;
 use super::strict;
 use crate::http::client;
+use crate::oauth::{Challenge, OAuthClient, OAuthError};
 
 /// Time for messages that nobody waits for.
 const ASIDE: Duration = Duration::from_secs(5);
@@ -26,6 +29,9 @@ const ASIDE: Duration = Duration::from_secs(5);
 const LISTEN_AGAIN: Duration = Duration::from_secs(5);
 /// Longest body of an error status that is read.
 const ERROR_BODY: usize = 64 * 1024;
+/// How often a request is made when its token is refused: once without or with the old one, once with
+/// a fresh one, once with more scopes.
+const ATTEMPTS: usize = 3;
 /// Most requests of the server that are answered during one of ours.
 const ANSWERS: usize = 100;
 
@@ -52,6 +58,7 @@ pub(crate) struct HttpLink {
     client: Client,
     url: Url,
     extra: HeaderMap,
+    oauth: Option<Arc<OAuthClient>>,
     dialect: Mutex<Dialect>,
     listener: Mutex<Option<JoinHandle<()>>>,
     message_bytes: usize,
@@ -77,6 +84,7 @@ impl HttpLink {
             client,
             url,
             extra,
+            oauth: config.oauth.clone(),
             dialect: Mutex::default(),
             listener: Mutex::default(),
             message_bytes: limits.message_bytes,
@@ -172,7 +180,7 @@ impl HttpLink {
     pub(crate) async fn close(&self) {
         self.stop_listening();
         if self.lock().session.is_some() {
-            let sent = self.common(self.client.delete(self.url.clone())).send();
+            let sent = self.send(|| self.common(self.client.delete(self.url.clone())));
             let _ = timeout(Duration::from_secs(2), sent).await;
         }
     }
@@ -190,17 +198,60 @@ impl HttpLink {
         name: Option<&str>,
         body: Vec<u8>,
     ) -> Result<Response, McpError> {
-        let mut request = self
-            .common(self.client.post(self.url.clone()))
-            .header(ACCEPT, "application/json, text/event-stream")
-            .header(CONTENT_TYPE, "application/json");
-        if self.lock().modern && !method.is_empty() {
-            request = request.header("Mcp-Method", method);
-            if let Some(name) = name.and_then(headers::text_value) {
-                request = request.header("Mcp-Name", name);
+        self.send(|| {
+            let mut request = self
+                .common(self.client.post(self.url.clone()))
+                .header(ACCEPT, "application/json, text/event-stream")
+                .header(CONTENT_TYPE, "application/json");
+            if self.lock().modern && !method.is_empty() {
+                request = request.header("Mcp-Method", method);
+                if let Some(name) = name.and_then(headers::text_value) {
+                    request = request.header("Mcp-Name", name);
+                }
             }
+            request.body(body.clone())
+        })
+        .await
+    }
+
+    /// Sends a request with the token of the login, where there is one. What was refused for its
+    /// token was not executed: it is sent again with a better one.
+    async fn send(&self, request: impl Fn() -> RequestBuilder) -> Result<Response, McpError> {
+        let connection = |_| self.fault(HttpFault::Connection);
+        let Some(oauth) = &self.oauth else {
+            let response = request().send().await.map_err(connection)?;
+            return match challenge(&response) {
+                // Somebody has to log in, which no configured header replaces.
+                Some(_) if !self.extra.contains_key(AUTHORIZATION) => {
+                    Err(self.no_login(OAuthError::LoginRequired))
+                }
+                _ => Ok(response),
+            };
+        };
+        let mut attempts = 1;
+        loop {
+            let token = oauth.token().await.map_err(|error| self.no_login(error))?;
+            let mut sent = request();
+            if let Some(token) = &token {
+                sent = sent.bearer_auth(token.as_str());
+            }
+            let response = sent.send().await.map_err(connection)?;
+            let Some(challenge) = challenge(&response) else { return Ok(response) };
+            if attempts >= ATTEMPTS {
+                return Err(self.no_login(match challenge.wants_scopes() {
+                    true => OAuthError::InsufficientScope,
+                    false => OAuthError::LoginRequired,
+                }));
+            }
+            attempts = attempts.saturating_add(1);
+            let used = token.as_ref().map(|token| token.as_str());
+            let answered = oauth.answer(used, &challenge).await;
+            answered.map_err(|error| self.no_login(error))?;
         }
-        request.body(body).send().await.map_err(|_| self.fault(HttpFault::Connection))
+    }
+
+    fn no_login(&self, error: OAuthError) -> McpError {
+        McpError::Login { upstream: self.inbox.upstream().to_owned(), error }
     }
 
     fn common(&self, request: RequestBuilder) -> RequestBuilder {
@@ -318,9 +369,11 @@ impl HttpLink {
         let sent = match request {
             Some(body) => self.post("subscriptions/listen", None, body.to_vec()).await,
             None => {
-                let get = self.common(self.client.get(self.url.clone()));
-                let sent = get.header(ACCEPT, "text/event-stream").send().await;
-                sent.map_err(|_| self.fault(HttpFault::Connection))
+                self.send(|| {
+                    let get = self.common(self.client.get(self.url.clone()));
+                    get.header(ACCEPT, "text/event-stream")
+                })
+                .await
             }
         };
         let Ok(mut response) = sent else { return true };
@@ -351,6 +404,17 @@ impl HttpLink {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Dialect> {
         self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The challenge of an answer that refuses the token, or wants one.
+fn challenge(response: &Response) -> Option<Challenge> {
+    let values = response.headers().get_all(WWW_AUTHENTICATE).iter();
+    let read = || Challenge::read(values.filter_map(|value| value.to_str().ok()));
+    match response.status() {
+        StatusCode::UNAUTHORIZED => Some(read().unwrap_or_default()),
+        StatusCode::FORBIDDEN => read().filter(Challenge::wants_scopes),
+        _ => None,
     }
 }
 

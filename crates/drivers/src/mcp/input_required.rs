@@ -2,6 +2,7 @@
 //! makes the same request again with the answers.
 
 use serde_json::{Map, Value};
+use tokio::task::JoinSet;
 
 use super::call::{CallOutcome, CallRequest, Reply};
 use super::config::Era;
@@ -46,11 +47,18 @@ impl Connection {
         if asked.len() > MAX_QUESTIONS {
             return None;
         }
-        let mut answers = Map::new();
+        // Together: whoever is asked may be shown all of it at once.
+        let mut asking = JoinSet::new();
         for (key, question) in asked {
             let method = question.get("method")?.as_str()?.to_owned();
             let params = question.get("params").cloned().unwrap_or_default();
-            answers.insert(key.clone(), handler.ask(method, params).await.ok()?);
+            let (key, handler) = (key.clone(), handler.clone());
+            asking.spawn(async move { (key, handler.ask(method, params).await) });
+        }
+        let mut answers = Map::new();
+        while let Some(answered) = asking.join_next().await {
+            let (key, answer) = answered.ok()?;
+            answers.insert(key, answer.ok()?);
         }
         let state = reply.value().get("requestState").cloned();
         Some(InputResponses { answers, state })

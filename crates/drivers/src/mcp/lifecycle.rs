@@ -6,11 +6,11 @@ use tokio::time::timeout;
 use super::call::Reply;
 use super::config::{Era, EraChoice, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION};
 use super::error::{Fault, HttpFault, McpError};
-use super::escape::escape;
 use super::server_list::ServerList;
 use super::subscription::SubscriptionFilter;
 use super::wire::{Ask, Wire, client_info};
 use crate::confine::Enforced;
+use crate::escape::escape;
 
 /// Most of a server's list of versions that an error repeats.
 const SHOWN_VERSIONS: usize = 200;

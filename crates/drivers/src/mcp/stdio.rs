@@ -9,12 +9,13 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::config::{Limits, Redactor, StdioConfig};
+use super::config::Limits;
 use super::error::{Fault, McpError};
 use super::frame::{Line, LineReader};
 use super::inbox::{Inbox, Taken};
 use super::server_request::AnswerSink;
 use crate::child::{self, Group, Tail};
+use crate::child_config::{Redactor, StdioConfig};
 use crate::confine::{ConfineError, Enforced};
 
 /// Most messages that wait to be written.

@@ -8,7 +8,7 @@ use weaver_types::Millicents;
 
 use super::TemplateError;
 use super::template::Template;
-use crate::mcp::Confined;
+use crate::child_config::Confined;
 
 /// How a program is called, and the bounds it is held to.
 #[derive(Clone)]

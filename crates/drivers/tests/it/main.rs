@@ -39,6 +39,10 @@ mod memory;
 #[cfg(test)]
 mod memory_file;
 #[cfg(test)]
+mod oauth;
+#[cfg(test)]
+mod oauth_server;
+#[cfg(test)]
 mod operations;
 #[cfg(test)]
 mod preconditions;

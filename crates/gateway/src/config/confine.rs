@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use weaver_drivers::confine::{Confinement, Demand, Files, Limits, Neighbours, Network, Only};
 use weaver_policy::Finding;
 
+use super::expansion::ExpansionContext;
 use super::interpolate::expand;
 use super::node::Node;
-use super::server::ExpansionContext;
-use super::{CheckpointTarget, Config, SecretSource, ToolImplementation, memory};
+use super::{CheckpointTarget, Config, SecretSource, ToolImplementation, Transport, memory};
 
 const KEYS: [&str; 13] = [
     "read",
@@ -34,12 +34,13 @@ const OWN: &str = ".weaver";
 const MAX_PATHS: usize = 1_000;
 const MB: u64 = 1024 * 1024;
 /// What the ledger keeps beside its file.
-const BESIDE: [&str; 9] = [
+const BESIDE: [&str; 10] = [
     "",
     "-wal",
     "-shm",
     "-journal",
     ".lock",
+    ".logins",
     ".index",
     ".index-wal",
     ".index-shm",
@@ -180,6 +181,7 @@ impl Config {
             BTreeSet::from([self.file.clone(), self.inbox.clone(), self.folder.clone()]);
         state.extend(self.servers_file.clone());
         state.extend(self.environment_file.clone());
+        state.extend(self.http.iter().filter_map(|http| Some(http.tls.as_ref()?.key.clone())));
         state.extend(
             [&self.store, &self.memory_file(), &self.inbox]
                 .map(|path| own_folder(path))
@@ -204,7 +206,8 @@ impl Config {
             ToolImplementation::Http(http) => Some(http.secrets.values()),
             ToolImplementation::Program(_) => None,
         });
-        state.extend(secrets.flatten().filter_map(|(_, source)| match source {
+        let secrets = secrets.flatten().map(|(_, source)| source);
+        state.extend(secrets.chain(self.login_secrets()).filter_map(|source| match source {
             SecretSource::File(path) => Some(path.clone()),
             SecretSource::Env(_) | SecretSource::Command(_) => None,
         }));
@@ -213,6 +216,19 @@ impl Config {
         let is_key = |name: &OsString| Path::new(name).extension().is_some_and(|end| end == "key");
         state.extend(entries(&self.file, |name, _| is_key(name)));
         state
+    }
+}
+
+impl Config {
+    /// Where the secrets come from with which the gateway proves who it is to issuers.
+    fn login_secrets(&self) -> impl Iterator<Item = &SecretSource> {
+        let here = self.http.iter().filter_map(|http| http.oauth.as_ref());
+        let here = here.flat_map(|oauth| oauth.introspection.values().map(|client| &client.secret));
+        let there = self.upstreams.iter().filter_map(|upstream| match &upstream.transport {
+            Transport::Http { login, .. } => login.client_secret.as_ref(),
+            Transport::Stdio { .. } => None,
+        });
+        here.chain(there)
     }
 }
 

@@ -1,10 +1,17 @@
 //! `[http]`: where the gateway listens for clients over HTTP, and for whom.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use weaver_policy::Finding;
 
+use super::expansion::{ExpansionContext, expanded};
 use super::node::{Node, shown};
+use super::oauth::{self, OAuthResource};
+
+const KEYS: [&str; 8] =
+    ["listen", "hosts", "origins", "anonymous", "proxy_ends_tls", "oauth", "cert", "key"];
 
 /// Where the gateway listens for clients over HTTP, and for whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +24,19 @@ pub struct Http {
     pub origins: Vec<String>,
     /// Clients without a token act as the principal of the configuration; at a loopback address only.
     pub anonymous: bool,
+    /// Clients with an access token of an issuer that the signed policy trusts are let in too.
+    pub oauth: Option<OAuthResource>,
+    /// The certificate that TLS is ended with here; without one, there is none.
+    pub tls: Option<TlsFiles>,
+}
+
+/// The files that TLS is ended with, which are read again when they change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate and those above it, in PEM.
+    pub cert: PathBuf,
+    /// Its private key, in PEM.
+    pub key: PathBuf,
 }
 
 impl Http {
@@ -27,15 +47,19 @@ impl Http {
     pub fn at(listen: &str) -> Result<Self, &'static str> {
         let listen: SocketAddr =
             listen.parse().map_err(|_| "write an address and a port: `127.0.0.1:8700`")?;
-        Ok(Self { listen, hosts: Vec::new(), origins: Vec::new(), anonymous: false })
+        let (hosts, origins) = (Vec::new(), Vec::new());
+        Ok(Self { listen, hosts, origins, anonymous: false, oauth: None, tls: None })
     }
 }
 
 /// Reads the section.
-pub(super) fn read(node: Option<&Node>, out: &mut Vec<Finding>) -> Option<Http> {
+pub(super) fn read(
+    node: Option<&Node>,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> Option<Http> {
     let node = node?;
-    let known = ["listen", "hosts", "origins", "anonymous", "proxy_ends_tls"];
-    let section = node.section(&known, out)?;
+    let section = node.section(&KEYS, out)?;
     let Some(listen) = section.get("listen") else {
         out.push(node.finding(
             "config.missing_key",
@@ -63,22 +87,58 @@ pub(super) fn read(node: Option<&Node>, out: &mut Vec<Finding>) -> Option<Http> 
         section.get(name).and_then(|node| node.flag(out)).unwrap_or(false)
     };
     let (anonymous, proxied) = (flag("anonymous", out), flag("proxy_ends_tls", out));
-    if !http.listen.ip().is_loopback() && !proxied {
-        let message =
-            format!("{} can be reached from other machines, without encryption", http.listen);
-        let remedy = "listen at 127.0.0.1, or write `proxy_ends_tls = true` where a proxy in front \
-                      ends TLS and nobody else reaches the port";
-        out.push(listen.finding("config.http_open", message, remedy));
+    let tls = tls(node, section, context, out);
+    let oauth = section.get("oauth").and_then(|node| oauth::read(node, context, out));
+    let http = Http { hosts, origins, anonymous, oauth, tls, ..http };
+    if !http.listen.ip().is_loopback() {
+        check_reach(&http, section, out);
+        if !proxied && http.tls.is_none() {
+            out.push(without_encryption(&http, listen));
+        }
     }
-    if let Some(node) =
-        section.get("anonymous").filter(|_| anonymous && !http.listen.ip().is_loopback())
+    Some(http)
+}
+
+/// What is wrong with an address that other machines can reach.
+fn check_reach(http: &Http, section: &BTreeMap<String, Node>, out: &mut Vec<Finding>) {
+    if let Some(node) = section.get("oauth")
+        && http.oauth.as_ref().is_some_and(|oauth| oauth.resource.is_none())
     {
-        let message = "clients without a token are let in at a loopback address only";
-        out.push(node.finding(
-            "config.http_anonymous",
-            message,
-            "remove it, and give clients tokens",
-        ));
+        let remedy = "write `resource`, the address under which clients reach `/mcp`";
+        out.push(node.finding("config.missing_key", "`resource` is missing", remedy));
     }
-    Some(Http { hosts, origins, anonymous, ..http })
+    if let Some(node) = section.get("anonymous").filter(|_| http.anonymous) {
+        let message = "clients without a token are let in at a loopback address only";
+        let remedy = "remove it, and give clients tokens";
+        out.push(node.finding("config.http_anonymous", message, remedy));
+    }
+}
+
+fn without_encryption(http: &Http, listen: &Node) -> Finding {
+    let message = format!("{} can be reached from other machines, without encryption", http.listen);
+    let remedy = "write `cert` and `key`, the files of a certificate; or listen at 127.0.0.1; or \
+                  write `proxy_ends_tls = true` where a proxy in front ends TLS and nobody else \
+                  reaches the port";
+    listen.finding("config.http_open", message, remedy)
+}
+
+/// The files of a certificate, of which neither is of use alone.
+fn tls(
+    node: &Node,
+    section: &BTreeMap<String, Node>,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> Option<TlsFiles> {
+    let mut path = |name: &str| -> Option<PathBuf> {
+        Some(context.base.join(expanded(section.get(name)?, context, out)?))
+    };
+    match (path("cert"), path("key")) {
+        (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),
+        (None, None) => None,
+        _ => {
+            let remedy = "write both `cert` and `key`, or neither";
+            out.push(node.finding("config.missing_key", "one of two files is missing", remedy));
+            None
+        }
+    }
 }

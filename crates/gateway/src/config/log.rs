@@ -9,8 +9,8 @@ use weaver_trace_store::checkpoint::{KeyUse, VerifierKey};
 use weaver_trace_store::retention::{LEAST_AGE, Retention, Rule};
 use weaver_types::{EventKind, PrincipalId};
 
+use super::expansion::ExpansionContext;
 use super::node::{Node, shown};
-use super::server::ExpansionContext;
 
 /// The most targets, witnesses and rules.
 const MAX_ENTRIES: usize = 16;

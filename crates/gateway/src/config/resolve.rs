@@ -13,6 +13,7 @@ use weaver_types::{
 };
 
 use super::error::whole;
+use super::expansion::ExpansionContext;
 use super::http;
 use super::interpolate::Lookup;
 use super::log;
@@ -21,7 +22,6 @@ use super::node::{Node, shown};
 use super::profile::{self, Profile};
 use super::redaction;
 use super::sentinel;
-use super::server::ExpansionContext;
 use super::server_table::{self, ReservedName, ServerSections};
 use super::tool::TOOLS;
 use super::tool_section;
@@ -89,7 +89,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let context = ExpansionContext { base: &base, lookup };
     let servers = root.and_then(|root| root.get("mcpServers"));
     let log = log::read(root.and_then(|root| root.get("log")), &context, &mut out);
-    let http = http::read(root.and_then(|root| root.get("http")), &mut out);
+    let http = http::read(root.and_then(|root| root.get("http")), &context, &mut out);
     let own = root.and_then(|root| root.get("tools"));
     let remembered = root.and_then(|root| root.get("memory"));
     let tools = tool_section::read(own, &context, &mut out);

@@ -2,24 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use weaver_policy::Finding;
 use weaver_types::{TIMEOUT_MS, UpstreamName};
 
 use super::confine;
-use super::interpolate::{Lookup, expand};
+use super::expansion::{ExpansionContext, expanded, program};
 use super::node::{Node, shown};
-use super::upstream::{Limits, Sharing, Transport, Upstream, WORKSPACE_FOLDER};
+use super::server_login;
+use super::upstream::{Limits, ServerLogin, Sharing, Transport, Upstream, WORKSPACE_FOLDER};
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "command",
     "args",
     "env",
     "cwd",
     "url",
     "headers",
+    "oauth",
     "type",
     "disabled",
     "timeout_ms",
@@ -50,13 +52,6 @@ const KINDS: [(&str, Kind); 4] = [
 
 const SHARING: [(&str, Sharing); 3] =
     [("client", Sharing::Client), ("folder", Sharing::Folder), ("shared", Sharing::All)];
-
-/// What entries are read with.
-pub(super) struct ExpansionContext<'a> {
-    /// Relative paths start here.
-    pub(super) base: &'a Path,
-    pub(super) lookup: Lookup<'a>,
-}
 
 /// Reads one entry; nothing for one that is disabled or wrong.
 pub(super) fn read(
@@ -180,7 +175,7 @@ impl Entry<'_> {
     }
 
     fn stdio(&self, command: &Node, out: &mut Vec<Finding>) -> Option<Transport> {
-        self.excluded(&["headers"], "a server with a `url`", out);
+        self.excluded(&["headers", "oauth"], "a server with a `url`", out);
         let command = self.filled(command, out);
         let args: Option<Vec<String>> = match self.table.get("args") {
             None => Some(Vec::new()),
@@ -227,7 +222,11 @@ impl Entry<'_> {
             None
         });
         let headers = self.map("headers", is_header, "letters, digits and `-`", out);
-        Some(Transport::Http { url: address?, headers: headers? })
+        let login = match self.table.get("oauth") {
+            Some(node) => server_login::read(node, self.context, out),
+            None => Some(ServerLogin::default()),
+        };
+        Some(Transport::Http { url: address?, headers: headers?, login: login? })
     }
 
     fn excluded(&self, keys: &[&str], place: &str, out: &mut Vec<Finding>) {
@@ -298,35 +297,6 @@ impl Entry<'_> {
     }
 }
 
-/// A text in which variables are replaced.
-pub(super) fn expanded(
-    node: &Node,
-    context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
-) -> Option<String> {
-    let text = node.text(out)?;
-    match expand(text, context.lookup) {
-        Ok(text) if text.contains('\0') => {
-            out.push(node.finding("config.text", "a NUL character", "remove it"));
-            None
-        }
-        Ok(text) => Some(text),
-        Err((message, remedy)) => {
-            out.push(node.finding("config.variable", message, remedy));
-            None
-        }
-    }
-}
-
-/// A bare name is looked up in `PATH`; a relative path starts at the configuration.
-pub(super) fn program(context: &ExpansionContext<'_>, command: &str) -> String {
-    let path = PathBuf::from(command);
-    if path.is_relative() && path.components().count() > 1 {
-        return context.base.join(path).to_string_lossy().into_owned();
-    }
-    command.to_owned()
-}
-
 fn is_variable(name: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0'])
 }
@@ -337,7 +307,7 @@ fn is_header(name: &str) -> bool {
 }
 
 /// True for `http` or `https` with a host and without a user.
-fn is_address(url: &str) -> bool {
+pub(super) fn is_address(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let known = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");

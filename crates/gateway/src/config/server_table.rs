@@ -6,8 +6,9 @@ use std::path::Path;
 use weaver_policy::Finding;
 
 use super::error::whole;
+use super::expansion::ExpansionContext;
 use super::node::{Node, shown};
-use super::server::{self, ExpansionContext};
+use super::server;
 use super::upstream::Upstream;
 
 /// The most servers.

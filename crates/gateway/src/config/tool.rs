@@ -51,6 +51,17 @@ pub enum SecretSource {
     Command(Vec<String>),
 }
 
+impl SecretSource {
+    /// What asks there.
+    pub(crate) fn provider(&self) -> Arc<dyn SecretProvider> {
+        match self {
+            Self::Env(name) => Arc::new(EnvSecret(name.clone())),
+            Self::File(path) => Arc::new(FileSecret(path.clone())),
+            Self::Command(words) => Arc::new(CommandSecret(words.clone())),
+        }
+    }
+}
+
 /// An operation of an HTTP API. Its `Debug` form names headers, never their values.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpTool {
@@ -162,12 +173,8 @@ impl HttpTool {
     #[must_use]
     pub fn operation(&self) -> Operation {
         let secret = |(name, (prefix, source)): (&String, &(String, SecretSource))| {
-            let provider: Arc<dyn SecretProvider> = match source {
-                SecretSource::Env(name) => Arc::new(EnvSecret(name.clone())),
-                SecretSource::File(path) => Arc::new(FileSecret(path.clone())),
-                SecretSource::Command(words) => Arc::new(CommandSecret(words.clone())),
-            };
-            (name.clone(), SecretHeader { prefix: prefix.clone(), provider })
+            let secret = SecretHeader { prefix: prefix.clone(), provider: source.provider() };
+            (name.clone(), secret)
         };
         Operation {
             headers: self.headers.clone(),

@@ -11,8 +11,8 @@ use weaver_policy::Finding;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::{CapabilityId, Millicents};
 
+use super::expansion::{ExpansionContext, expanded, program};
 use super::node::{Node, Shape, shown};
-use super::server::{ExpansionContext, expanded, program};
 use super::tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, ToolImplementation};
 use super::{MAX_CONFIG, confine};
 use crate::bounded_file;
@@ -377,19 +377,29 @@ fn secret(
         Some(node) => node.text(out)?.to_owned(),
         None => String::new(),
     };
-    let source = match (table.get("env"), table.get("file"), table.get("command")) {
+    let source = source(node, table, context, out)?;
+    Some((prefix, source))
+}
+
+/// Where a secret comes from: the one of the three that is named.
+pub(super) fn source(
+    node: &Node,
+    table: &BTreeMap<String, Node>,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> Option<SecretSource> {
+    match (table.get("env"), table.get("file"), table.get("command")) {
         // The name of a variable: its value is looked up when a request is made.
-        (Some(node), None, None) => SecretSource::Env(node.text(out)?.to_owned()),
+        (Some(node), None, None) => Some(SecretSource::Env(node.text(out)?.to_owned())),
         (None, Some(node), None) => {
-            SecretSource::File(context.base.join(expanded(node, context, out)?))
+            Some(SecretSource::File(context.base.join(expanded(node, context, out)?)))
         }
-        (None, None, Some(_)) => SecretSource::Command(list(table, "command", context, out)),
+        (None, None, Some(_)) => Some(SecretSource::Command(list(table, "command", context, out))),
         _ => {
             let message = "a secret has one source";
             let remedy = "write one of `env`, `file`, `command`";
             out.push(node.finding("config.tool", message, remedy));
-            return None;
+            None
         }
-    };
-    Some((prefix, source))
+    }
 }

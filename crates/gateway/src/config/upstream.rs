@@ -1,6 +1,6 @@
 //! The servers behind the gateway.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use weaver_drivers::confine::Confinement;
 use weaver_types::UpstreamName;
+
+use super::SecretSource;
 
 /// A server behind the gateway. Its `Debug` form names variables and headers, never their values.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +59,6 @@ pub struct Limits {
 
 /// How a server is reached.
 #[derive(Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "there is one for each server")]
 pub enum Transport {
     /// A child process that speaks over its standard input and output.
     Stdio {
@@ -78,7 +79,24 @@ pub enum Transport {
         url: String,
         /// Headers of every request.
         headers: BTreeMap<String, String>,
+        /// How a person logs in there, where the server wants that.
+        login: ServerLogin,
     },
+}
+
+/// How a person logs in at a server: the gateway is an OAuth client of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServerLogin {
+    /// The id under which the gateway was registered before.
+    pub client_id: Option<String>,
+    /// The secret of that registration.
+    pub client_secret: Option<SecretSource>,
+    /// The address of a public document about the gateway, which is then its id.
+    pub client_metadata_url: Option<String>,
+    /// Scopes that are asked for in any case.
+    pub scopes: BTreeSet<String>,
+    /// The port to which the browser is sent back, for servers that want a fixed one.
+    pub redirect_port: Option<u16>,
 }
 
 impl fmt::Debug for Transport {
@@ -92,9 +110,11 @@ impl fmt::Debug for Transport {
                 .field("cwd", cwd)
                 .field("confine", confine)
                 .finish(),
-            Self::Http { url, headers } => {
+            Self::Http { url, headers, login } => {
                 let url = url.split(['?', '#']).next().unwrap_or_default();
-                f.debug_struct("Http").field("url", &url).field("headers", &Names(headers)).finish()
+                let mut shown = f.debug_struct("Http");
+                shown.field("url", &url).field("headers", &Names(headers)).field("login", login);
+                shown.finish()
             }
         }
     }

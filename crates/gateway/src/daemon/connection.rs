@@ -167,6 +167,7 @@ impl Daemon {
         Ok(SessionOwner {
             client,
             principal: None,
+            identity: None,
             profile: request.profile.clone(),
             folder: request.folder.clone(),
             label: request.label.chars().take(64).collect(),

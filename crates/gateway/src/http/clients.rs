@@ -15,7 +15,7 @@ use weaver_types::{OsRandom, PrincipalId, Timestamp, random_text};
 use crate::bounded_file;
 
 /// How every token begins, so that it is known for one where it should not be.
-const PREFIX: &str = "weaver_";
+pub(super) const PREFIX: &str = "weaver_";
 /// The random bytes of a token.
 const TOKEN_BYTES: usize = 32;
 /// The largest file, in bytes.

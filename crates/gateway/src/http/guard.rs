@@ -3,27 +3,14 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use super::clients::HttpClient;
-use super::{HttpGateway, now};
-
-/// Who sends a request.
-#[derive(Debug, Clone)]
-pub(super) struct Caller {
-    /// The client of the token; `None` for one without, where the configuration lets it in.
-    pub(super) client: Option<HttpClient>,
-}
-
-impl Caller {
-    /// The name that its runs are known by.
-    pub(super) fn name(&self) -> &str {
-        self.client.as_ref().map_or("anonymous", |client| client.name.as_str())
-    }
-}
+use super::HttpGateway;
+use super::caller::Caller;
+use crate::oauth::WELL_KNOWN;
 
 /// Checks a request and lets it go on.
 pub(super) async fn check(
@@ -51,20 +38,19 @@ pub(super) async fn check(
             "requests of this origin are not served; name it under `[http] origins`",
         );
     }
-    // That the process runs is no secret; all else needs a token.
-    if request.uri().path() == "/healthz" {
+    // That the process runs is no secret, nor whom to ask for a token; all else needs one.
+    let path = request.uri().path();
+    if path == "/healthz" || path.starts_with(WELL_KNOWN) {
         return next.run(request).await;
     }
-    match caller(&gateway, headers) {
+    match Caller::of(&gateway, headers).await {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
-        Err(problem) => {
-            let mut response = refused(&gateway, StatusCode::UNAUTHORIZED, problem);
-            let challenge = HeaderValue::from_static("Bearer realm=\"weaver\"");
-            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-            response
+        Err(refusal) => {
+            gateway.metrics.count_refusal();
+            refusal.into_response()
         }
     }
 }
@@ -109,33 +95,6 @@ fn host_name(host: &str) -> &str {
             if name.starts_with('[') && !name.ends_with(']') { host } else { name }
         }
         _ => host,
-    }
-}
-
-/// Whose token the request has.
-fn caller(gateway: &HttpGateway, headers: &HeaderMap) -> Result<Caller, &'static str> {
-    let mut given = headers.get_all(AUTHORIZATION).into_iter();
-    let Some(first) = given.next() else {
-        return match gateway.settings.anonymous {
-            true => Ok(Caller { client: None }),
-            false => Err("a token is needed: `weaver clients add NAME` makes one"),
-        };
-    };
-    if given.next().is_some() {
-        return Err("there are two `Authorization` headers");
-    }
-    let text = first.to_str().unwrap_or_default();
-    let token = match text.split_once(' ') {
-        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
-        _ => return Err("the `Authorization` header must be `Bearer TOKEN`"),
-    };
-    match gateway.clients.find(token, now()) {
-        Ok(Some(client)) => Ok(Caller { client: Some(client) }),
-        Ok(None) => Err("the token is not known, was removed, or has expired"),
-        Err(error) => {
-            tracing::error!(%error, "the clients cannot be read; nobody is let in");
-            Err("the clients cannot be read; the log says why")
-        }
     }
 }
 

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::HttpGateway;
-use super::guard::Caller;
+use super::caller::Caller;
+use super::modern;
 use super::sessions::{HttpSession, NoSession};
 
 /// The largest message, in bytes.
@@ -32,7 +33,7 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const VERSIONS: [&str; 5] = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-const MODERN: &str = "2026-07-28";
+pub(super) const MODERN: &str = "2026-07-28";
 
 type Shared = State<Arc<HttpGateway>>;
 
@@ -43,9 +44,6 @@ pub(super) async fn post(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    if let Err(problem) = check_headers(&parts.headers) {
-        return error(StatusCode::BAD_REQUEST, -32600, problem);
-    }
     if !is_json(&parts.headers) {
         return error(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -69,6 +67,13 @@ pub(super) async fn post(
     gateway.metrics.count_message();
     let message: Value = serde_json::from_slice(&body).unwrap_or_default();
     let method = message.get("method").and_then(Value::as_str).unwrap_or_default();
+    let is_modern = modern::is_modern(&parts.headers, &message);
+    if is_modern && let Err(response) = modern::check(&parts.headers, &message) {
+        return *response;
+    }
+    if !is_modern && let Err(problem) = check_headers(&parts.headers) {
+        return error(StatusCode::BAD_REQUEST, -32600, problem);
+    }
     let (opened, session) = match session_of(&gateway, &caller, &parts.headers, &message) {
         Ok(found) => found,
         Err(response) => return *response,
@@ -77,7 +82,10 @@ pub(super) async fn post(
     // A notification and an answer of the client have none.
     let is_request = message.get("id").is_some() && !method.is_empty() || !message.is_object();
     let mut response = match is_request {
-        true => answer(answers, accepts_stream(&parts.headers)).await,
+        true => {
+            let streams = accepts_stream(&parts.headers);
+            answer(answers, streams, if is_modern { modern::status } else { always_ok }).await
+        }
         false => StatusCode::ACCEPTED.into_response(),
     };
     if let Some(id) = opened.and_then(|id| id.parse().ok()) {
@@ -93,9 +101,7 @@ fn session_of(
     headers: &HeaderMap,
     message: &Value,
 ) -> Result<(Option<String>, Arc<HttpSession>), Box<Response>> {
-    let modern = headers.get(VERSION).is_some_and(|version| version == MODERN);
-    let named = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
-    if modern || named.is_some() {
+    if modern::is_modern(headers, message) {
         let standing = gateway.sessions.standing(gateway, caller);
         return standing.map(|session| (None, session)).map_err(no_session);
     }
@@ -132,7 +138,11 @@ fn no_session(reason: NoSession) -> Box<Response> {
 }
 
 /// The answer to a request: at once where it comes alone, else a stream that ends with it.
-async fn answer(mut answers: mpsc::Receiver<Vec<u8>>, streams: bool) -> Response {
+async fn answer(
+    mut answers: mpsc::Receiver<Vec<u8>>,
+    streams: bool,
+    status: fn(&[u8]) -> StatusCode,
+) -> Response {
     let first = tokio::time::timeout(STREAM_AFTER, answers.recv()).await;
     let mut early = Vec::new();
     match first {
@@ -145,13 +155,13 @@ async fn answer(mut answers: mpsc::Receiver<Vec<u8>>, streams: bool) -> Response
                     None => return error(StatusCode::OK, -32603, "the request was cancelled"),
                 }
             }
-            return ([(CONTENT_TYPE, "application/json")], line).into_response();
+            return answered(status, line);
         }
         Ok(Some(line)) => early.push(line),
         Err(_) if !streams => {
             while let Some(line) = answers.recv().await {
                 if is_answer(&line) {
-                    return ([(CONTENT_TYPE, "application/json")], line).into_response();
+                    return answered(status, line);
                 }
             }
             return error(StatusCode::OK, -32603, "the request was cancelled");
@@ -216,6 +226,15 @@ pub(super) async fn delete(
         }
         None => error(StatusCode::NOT_FOUND, -32001, "there is no such session"),
     }
+}
+
+fn answered(status: fn(&[u8]) -> StatusCode, line: Vec<u8>) -> Response {
+    (status(&line), [(CONTENT_TYPE, "application/json")], line).into_response()
+}
+
+/// Revisions with sessions tell errors of the protocol in the body alone.
+fn always_ok(_: &[u8]) -> StatusCode {
+    StatusCode::OK
 }
 
 fn check_headers(headers: &HeaderMap) -> Result<(), &'static str> {

@@ -9,8 +9,8 @@ use tokio::sync::Notify;
 use weaver_types::{OsRandom, random_text};
 
 use super::HttpGateway;
-use super::guard::Caller;
-use crate::serve::{ClientKey, MessageSession, ServeError, SessionOwner};
+use super::caller::Caller;
+use crate::serve::{MessageSession, ServeError};
 
 /// The most sessions at once.
 const MAX_SESSIONS: usize = 1_000;
@@ -134,13 +134,7 @@ impl HttpSessions {
         if all.len() >= MAX_SESSIONS {
             return Err(NoSession::TooMany);
         }
-        let owner = SessionOwner {
-            client: ClientKey::Token(caller.name().to_owned()),
-            principal: caller.client.as_ref().map(|client| client.principal.clone()),
-            profile: caller.client.as_ref().and_then(|client| client.profile.clone()),
-            folder: None,
-            label: format!("http {}", caller.name()),
-        };
+        let owner = caller.owner();
         let messages = gateway.server.begin(&owner).map_err(NoSession::Refused)?;
         let session = Arc::new(HttpSession {
             messages,

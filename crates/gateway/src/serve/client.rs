@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use weaver_policy::PolicySet;
+use weaver_policy::{PolicySet, TokenIdentity};
 use weaver_types::{CapabilityId, Principal, PrincipalId, RunContext};
 
 use super::client_link::ClientLink;
@@ -23,6 +23,7 @@ pub(crate) struct Client {
     pub(crate) folder: Option<PathBuf>,
     /// What goes to and from it beside its requests.
     pub(crate) link: Arc<ClientLink>,
+    source: PrincipalSource,
     principal: ArcSwap<GrantedPrincipal>,
     runs: Arc<RunKeeper>,
 }
@@ -33,6 +34,26 @@ pub(crate) struct ClientView {
     pub(crate) folder: Option<PathBuf>,
 }
 
+/// Who a client acts as, before a policy says what that is worth.
+pub(crate) enum PrincipalSource {
+    /// A principal that the policy names.
+    Named(PrincipalId),
+    /// Whoever a token of a trusted issuer speaks for.
+    Token(Arc<TokenIdentity>),
+}
+
+impl PrincipalSource {
+    /// The principal, as this policy grants it.
+    pub(crate) fn principal(&self, policy: &PolicySet) -> Result<Principal, ServeError> {
+        match self {
+            Self::Named(id) => {
+                policy.principal(id).ok_or_else(|| ServeError::Principal { id: id.clone() })
+            }
+            Self::Token(identity) => Ok(policy.policy().identify(identity)?),
+        }
+    }
+}
+
 /// A principal, and the policy that grants it what it has.
 struct GrantedPrincipal {
     policy: Arc<PolicySet>,
@@ -40,29 +61,28 @@ struct GrantedPrincipal {
 }
 
 impl GrantedPrincipal {
-    fn of(id: &PrincipalId, policy: Arc<PolicySet>) -> Result<Self, ServeError> {
-        let principal =
-            policy.principal(id).ok_or_else(|| ServeError::Principal { id: id.clone() })?;
-        Ok(Self { policy, principal: Arc::new(principal) })
+    fn of(source: &PrincipalSource, policy: Arc<PolicySet>) -> Result<Self, ServeError> {
+        let principal = Arc::new(source.principal(&policy)?);
+        Ok(Self { policy, principal })
     }
 }
 
 impl Client {
-    /// A client that acts as `principal`, in the runs that `runs` keeps.
+    /// A client that acts as whom `source` says, in the runs that `runs` keeps.
     ///
     /// # Errors
-    /// [`ServeError::Principal`], when the policy in force does not name the principal.
+    /// [`ServeError`], when the policy in force knows nobody of that kind.
     pub(crate) fn new(
         gateway: &Arc<Gateway>,
         view: ClientView,
-        principal: &PrincipalId,
+        source: PrincipalSource,
         runs: Arc<RunKeeper>,
     ) -> Result<Self, ServeError> {
         let ClientView { profile, folder } = view;
-        let granted = GrantedPrincipal::of(principal, gateway.kernel.policy())?;
+        let granted = GrantedPrincipal::of(&source, gateway.kernel.policy())?;
         let principal = ArcSwap::from_pointee(granted);
         let link = Arc::default();
-        Ok(Self { gateway: Arc::clone(gateway), profile, folder, link, principal, runs })
+        Ok(Self { gateway: Arc::clone(gateway), profile, folder, link, source, principal, runs })
     }
 
     /// The run of this client, the same until it has been idle for long.
@@ -85,14 +105,14 @@ impl Client {
     /// The principal, as the policy in force grants it.
     ///
     /// # Errors
-    /// [`ServeError::Principal`], when a policy came into force that does not name it.
+    /// [`ServeError`], when a policy came into force that does not know it.
     pub(crate) fn principal(&self) -> Result<Arc<Principal>, ServeError> {
         let known = self.principal.load();
         let policy = self.gateway.kernel.policy();
         if Arc::ptr_eq(&known.policy, &policy) {
             return Ok(Arc::clone(&known.principal));
         }
-        let granted = GrantedPrincipal::of(&known.principal.id, policy)?;
+        let granted = GrantedPrincipal::of(&self.source, policy)?;
         let principal = Arc::clone(&granted.principal);
         self.principal.store(Arc::new(granted));
         Ok(principal)

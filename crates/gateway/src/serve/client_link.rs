@@ -13,6 +13,7 @@ use super::client::Client;
 use super::feature_snapshot::ResourceAddress;
 use super::lines::Outbox;
 use super::message;
+use super::parked_calls::{AskableClient, AskingGuard, ParkedCalls, Question, QuestionSender};
 
 /// Most resources that one client watches.
 const MAX_WATCHED: usize = 256;
@@ -33,6 +34,8 @@ pub(crate) struct ClientLink {
     /// It has opened its session, so that it may be told what it did not ask for (legacy era).
     opened: AtomicBool,
     state: Mutex<LinkState>,
+    /// Its calls that wait for answers of it.
+    pub(crate) parked: ParkedCalls,
     last_id: AtomicU64,
 }
 
@@ -48,6 +51,14 @@ struct LinkState {
     streams: BTreeMap<String, NoticeStream>,
     /// What it is asked, by the id of the request.
     asked: BTreeMap<String, oneshot::Sender<Result<Value, RpcError>>>,
+    /// The requests of the modern era under way in whose results it can be asked.
+    requests: BTreeMap<u64, OpenRequest>,
+}
+
+/// A request of the modern era in whose result its client can be asked something.
+struct OpenRequest {
+    capabilities: Map<String, Value>,
+    questions: QuestionSender,
 }
 
 /// A stream of notifications that a client of the modern era has opened.
@@ -125,8 +136,15 @@ impl ClientLink {
     }
 
     /// What the client says of one of its capabilities.
-    pub(crate) fn capability(&self, name: &str) -> Option<&Value> {
-        self.capabilities.get()?.get(name).filter(|said| said.is_object())
+    pub(crate) fn capability(&self, name: &str) -> Option<Value> {
+        let said = match self.capabilities.get() {
+            Some(session) => session.get(name).cloned(),
+            None => {
+                let state = self.state();
+                the_only(&state.requests).and_then(|open| open.capabilities.get(name).cloned())
+            }
+        };
+        said.filter(Value::is_object)
     }
 
     /// Sends a line if there is room: a client that reads too slowly misses notices.
@@ -220,6 +238,9 @@ impl ClientLink {
 
     /// Asks the client, and waits for its answer. When nobody waits any more, the client is told.
     pub(crate) async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+        if self.capabilities.get().is_none() {
+            return self.ask_in_result(method, params).await;
+        }
         let outbox = self.outbox.get().and_then(WeakSender::upgrade);
         let outbox = outbox.ok_or_else(RpcError::method_not_found)?;
         let id = format!("weaver-{}", self.last_id.fetch_add(1, Ordering::Relaxed));
@@ -241,6 +262,19 @@ impl ClientLink {
         answer.unwrap_or_else(|_| Err(gone()))
     }
 
+    /// Asks a client of the modern era in the result of its one request under way. Where there are
+    /// several, it is not known in which the question arose.
+    async fn ask_in_result(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+        let questions = the_only(&self.state().requests).map(|open| open.questions.clone());
+        let questions = questions.ok_or_else(RpcError::method_not_found)?;
+        let gone = || RpcError::new(-32603, "the client is gone");
+        let (tell, told) = oneshot::channel();
+        let question = Question { method: method.to_owned(), params, tell };
+        questions.send(question).await.map_err(|_| gone())?;
+        drop(questions);
+        told.await.unwrap_or_else(|_| Err(gone()))
+    }
+
     /// Takes the client's answer to a question. One that nobody waits for is dropped.
     pub(crate) fn answered(&self, id: &Value, answer: Result<Value, RpcError>) {
         let Some(id) = id.as_str() else { return };
@@ -252,6 +286,30 @@ impl ClientLink {
 
     fn state(&self) -> MutexGuard<'_, LinkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn the_only(requests: &BTreeMap<u64, OpenRequest>) -> Option<&OpenRequest> {
+    requests.values().next().filter(|_| requests.len() == 1)
+}
+
+impl AskableClient for Arc<ClientLink> {
+    fn may_ask(&self, capabilities: Map<String, Value>, questions: QuestionSender) -> AskingGuard {
+        let number = self.last_id.fetch_add(1, Ordering::Relaxed);
+        self.state().requests.insert(number, OpenRequest { capabilities, questions });
+        Box::new(AskedRequest { link: Self::clone(self), number })
+    }
+}
+
+/// A request of the modern era under way, in whose result its client can be asked.
+struct AskedRequest {
+    link: Arc<ClientLink>,
+    number: u64,
+}
+
+impl Drop for AskedRequest {
+    fn drop(&mut self) {
+        self.link.state().requests.remove(&self.number);
     }
 }
 
@@ -303,13 +361,20 @@ mod tests {
         (link, outbox, lines)
     }
 
+    /// A client of the legacy era, which is asked by requests.
+    fn session() -> (Arc<ClientLink>, Outbox, mpsc::Receiver<Vec<u8>>) {
+        let linked = linked();
+        linked.0.declare(None);
+        linked
+    }
+
     fn read(line: &[u8]) -> Value {
         serde_json::from_slice(line).unwrap()
     }
 
     #[tokio::test]
     async fn each_question_gets_its_own_answer() {
-        let (link, _outbox, mut lines) = linked();
+        let (link, _outbox, mut lines) = session();
         let ask = |n: u64| {
             let link = Arc::clone(&link);
             tokio::spawn(async move { link.ask("roots/list", json!({ "n": n })).await })
@@ -328,7 +393,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_that_is_given_up_is_taken_back() {
-        let (link, _outbox, mut lines) = linked();
+        let (link, _outbox, mut lines) = session();
         let asking = Arc::clone(&link);
         let asked = tokio::spawn(async move { asking.ask("roots/list", json!({})).await });
         let question = read(&lines.recv().await.unwrap());
@@ -337,6 +402,27 @@ mod tests {
         assert_eq!(told["method"], "notifications/cancelled");
         assert_eq!(told["params"]["requestId"], question["id"]);
         link.answered(&question["id"], Ok(json!({})));
+    }
+
+    #[tokio::test]
+    async fn a_client_without_a_session_is_asked_in_its_only_request() {
+        let (link, _outbox, _lines) = linked();
+        let none = link.ask("roots/list", json!({})).await.unwrap_err();
+        assert_eq!(none.code, RpcError::method_not_found().code);
+        let (sender, mut questions) = mpsc::channel(1);
+        let said = Map::from_iter([("roots".to_owned(), json!({}))]);
+        let open = link.may_ask(said.clone(), sender.clone());
+        assert!(link.capability("roots").is_some() && link.capability("sampling").is_none());
+        let asking = Arc::clone(&link);
+        let asked = tokio::spawn(async move { asking.ask("roots/list", json!({})).await });
+        let _ = questions.recv().await.unwrap().tell.send(Ok(json!({ "roots": [] })));
+        assert_eq!(asked.await.unwrap(), Ok(json!({ "roots": [] })));
+        let second = link.may_ask(said, sender);
+        assert!(link.ask("roots/list", json!({})).await.is_err(), "it could be either");
+        drop(open);
+        assert!(link.capability("roots").is_some());
+        drop(second);
+        assert!(link.capability("roots").is_none());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use weaver_agent_kernel::KernelError;
 use weaver_firewall::RuleFileError;
-use weaver_policy::LoadError;
+use weaver_policy::{IdentityError, LoadError};
 use weaver_types::ledger::LedgerError;
 use weaver_types::{PrincipalId, RunError};
 
@@ -26,6 +26,9 @@ pub enum ServeError {
         /// The principal.
         id: PrincipalId,
     },
+    /// The policy makes nobody of a token.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
     /// The configuration has no such profile.
     #[error("there is no profile `{name}` in weaver.toml; {}", known_profiles(known))]
     Profile {
@@ -86,6 +89,7 @@ impl ServeError {
         match self {
             Self::Documents(_) | Self::Version(_) => "serve.documents",
             Self::Principal { .. } => "serve.principal",
+            Self::Identity(error) => error.code(),
             Self::Profile { .. } => "serve.profile",
             Self::Store(error) => error.code(),
             Self::Kernel(error) => error.code(),

@@ -15,6 +15,7 @@ use super::client::Client;
 use super::dispatch::Session;
 use super::lines::{MAX_LINE, Outbox};
 use super::message::{self, Incoming, Request, RpcError, code};
+use super::parked_calls::{self, RequestIdentity, RunningCall, Turn};
 use super::server_requests;
 
 /// How many requests are worked on at once.
@@ -139,6 +140,7 @@ impl Requests {
     /// Ends every wait for a person: the client has nothing more to say.
     pub(crate) fn stop_waiting(&self) {
         self.open.stop_waiting();
+        self.client.link.parked.give_up();
     }
 
     /// Waits until nothing is under way.
@@ -193,7 +195,7 @@ impl Requests {
             name,
             number,
             tokens,
-            _permits: permits,
+            permits: Some(permits),
         };
         // A handshake is answered before the next line is read.
         if matches!(request.method.as_str(), "initialize" | "server/discover" | "ping") {
@@ -220,12 +222,46 @@ struct Work {
     name: String,
     number: u64,
     tokens: RequestTokens,
-    _permits: [OwnedSemaphorePermit; 2],
+    /// Until the call has them.
+    permits: Option<[OwnedSemaphorePermit; 2]>,
 }
 
 impl Work {
-    async fn run(self, request: Request) {
+    async fn run(mut self, request: Request) {
         let id = request.id.clone();
+        let is_call = CALLS.contains(&request.method.as_str());
+        let resumed = match is_call && parked_calls::is_modern(&request) {
+            true => self.client.link.parked.resume(&self.client.link, &request),
+            false => Ok(None),
+        };
+        let mut call = match resumed {
+            Ok(Some(call)) => call,
+            Ok(None) => match self.begin(request, is_call) {
+                Some(call) => call,
+                None => return,
+            },
+            Err(error) => return self.answer(&id, Err(error)).await,
+        };
+        let turn = tokio::select! {
+            turn = call.turn() => turn,
+            () = self.tokens.abandoned.cancelled(), if is_call => {
+                // Dropping it tells the server and records how far it came.
+                call.abandon().await;
+                return;
+            }
+        };
+        let outcome = match turn {
+            Turn::Asked => self.client.link.parked.park(call),
+            Turn::Ended(ended) => ended.unwrap_or_else(|_| {
+                tracing::error!("a request ended without an answer");
+                Err(RpcError::new(code::INTERNAL, "the request failed inside"))
+            }),
+        };
+        self.answer(&id, outcome).await;
+    }
+
+    /// Begins to work on a request.
+    fn begin(&mut self, request: Request, is_call: bool) -> Option<RunningCall> {
         let (client, session) = (Arc::clone(&self.client), Arc::clone(&self.session));
         let progress = call_progress::token(&request.params).map(|token| self.tell(token));
         let options = CallOptions {
@@ -234,25 +270,15 @@ impl Work {
             progress,
             outbox: self.outbox.clone(),
         };
-        let is_call = CALLS.contains(&request.method.as_str());
-        // In a task of its own, so that a fault in it is answered too.
-        let mut answering =
-            tokio::spawn(async move { session.answer(&client, request, options).await });
-        let ended = tokio::select! {
-            ended = &mut answering => ended,
-            () = self.tokens.abandoned.cancelled(), if is_call => {
-                // Dropping it tells the server and records how far it came.
-                answering.abort();
-                let _ = answering.await;
-                return;
-            }
-        };
-        let outcome = ended.unwrap_or_else(|_| {
-            tracing::error!("a request ended without an answer");
-            Err(RpcError::new(code::INTERNAL, "the request failed inside"))
-        });
+        let (identity, permits) = (RequestIdentity::of(&request, is_call), self.permits.take()?);
+        let link = Arc::clone(&client.link);
+        let answer = async move { session.answer(&client, request, options).await };
+        Some(RunningCall::start(identity, &link, permits, answer))
+    }
+
+    async fn answer(&self, id: &Value, outcome: Result<Value, RpcError>) {
         if self.open.end(&self.name, self.number) {
-            let _ = self.outbox.send(message::answer(&id, outcome)).await;
+            let _ = self.outbox.send(message::answer(id, outcome)).await;
         }
     }
 

@@ -12,9 +12,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{self, WeakSender};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use weaver_policy::{PolicySet, TokenIdentity};
 use weaver_types::PrincipalId;
 
-use super::client::{Client, ClientView};
+use super::client::{Client, ClientView, PrincipalSource};
 use super::client_process::ClientKey;
 use super::error::ServeError;
 use super::gateway::Gateway;
@@ -70,6 +71,8 @@ pub struct SessionOwner {
     pub client: ClientKey,
     /// Who it acts as; without a name, the principal of the configuration.
     pub principal: Option<PrincipalId>,
+    /// What a token says of whoever comes, of which the policy makes the principal in its place.
+    pub identity: Option<Arc<TokenIdentity>>,
     /// The name of its profile; without one, what `[gateway]` says.
     pub profile: Option<String>,
     /// The folder that its client was started in, where it runs on this machine.
@@ -121,12 +124,20 @@ impl Server {
                 known: config.profiles.keys().cloned().collect(),
             })?,
         };
-        let id = owner.principal.as_ref().unwrap_or(&config.principal);
-        let principal = self.gateway.kernel.policy().principal(id);
-        let principal = principal.ok_or_else(|| ServeError::Principal { id: id.clone() })?;
+        let source = match (&owner.identity, &owner.principal) {
+            (Some(identity), _) => PrincipalSource::Token(Arc::clone(identity)),
+            (None, Some(id)) => PrincipalSource::Named(id.clone()),
+            (None, None) => PrincipalSource::Named(config.principal.clone()),
+        };
+        let principal = source.principal(&self.gateway.kernel.policy())?;
         let runs = self.gateway.runs.of(&principal, owner.client.clone());
         let view = ClientView { profile: profile.clone(), folder: owner.folder.clone() };
-        Client::new(&self.gateway, view, id, runs).map(Arc::new)
+        Client::new(&self.gateway, view, source, runs).map(Arc::new)
+    }
+
+    /// The policy in force.
+    pub(crate) fn policy(&self) -> Arc<PolicySet> {
+        self.gateway.kernel.policy()
     }
 
     /// Looks whether a session of this owner could begin.

@@ -1,11 +1,40 @@
 //! From the configuration of an upstream to that of the driver.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::{Confined, Endpoint, HttpConfig, StdioConfig, UpstreamConfig};
+use weaver_drivers::oauth::{OAuthClient, OAuthSettings};
 
-use crate::config::{self, Config, Sharing, Transport, WORKSPACE_FOLDER};
+use crate::config::{
+    self, Config, SecretSource, ServerLogin, Sharing, Transport, WORKSPACE_FOLDER,
+};
+use crate::oauth::Logins;
+
+/// The OAuth client of a server, with the login of the gateway's own principal.
+fn oauth_client(
+    server: &config::Upstream,
+    whole: &Config,
+    url: &str,
+    login: &ServerLogin,
+) -> OAuthClient {
+    let store = Logins::of_store(&whole.store).login(&server.name, &whole.principal);
+    OAuthClient::new(url, oauth_settings(login), Arc::new(store))
+}
+
+/// What the configuration says of logins at a server.
+#[must_use]
+pub fn oauth_settings(login: &ServerLogin) -> OAuthSettings {
+    OAuthSettings {
+        client_name: "Weaver".to_owned(),
+        client_id: login.client_id.clone(),
+        client_secret: login.client_secret.as_ref().map(SecretSource::provider),
+        client_metadata_url: login.client_metadata_url.clone(),
+        scopes: login.scopes.clone(),
+        authority: None,
+    }
+}
 
 /// How the driver connects to an upstream: a process of ours is started, confined, by `launcher`. A
 /// server that is started for each folder gets that of the configuration here.
@@ -44,8 +73,11 @@ pub(crate) fn upstream_config_in(
                 )),
             }),
         }),
-        Transport::Http { url, headers } => {
-            Endpoint::Http(HttpConfig { url: url.clone(), headers: headers.clone() })
+        Transport::Http { url, headers, login } => {
+            let own = headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+            // A header of the operator's own stands in place of a login.
+            let oauth = (!own).then(|| Arc::new(oauth_client(config, whole, url, login)));
+            Endpoint::Http(HttpConfig { url: url.clone(), headers: headers.clone(), oauth })
         }
     };
     let mut upstream = UpstreamConfig::new(config.name.as_str(), endpoint);

@@ -5,10 +5,10 @@ use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
 use super::node::Node;
 use super::reader::DocumentReader;
-use super::{agents, header, limits, rules, validate};
+use super::{agents, header, issuers, limits, rules, validate};
 use crate::policy::Policy;
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "kind",
     "format",
     "id",
@@ -16,6 +16,7 @@ const KEYS: [&str; 14] = [
     "expires",
     "principals",
     "trusted_hosts",
+    "issuers",
     "agents",
     "contract_enforcement",
     "enforcement",
@@ -40,6 +41,13 @@ pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> P
     }
     if let Some(node) = root.get("trusted_hosts") {
         policy.trusted_hosts = node.texts(reader);
+    }
+    if let Some(node) = root.get("issuers") {
+        for (name, node) in node.entries(reader) {
+            if let Some(issuer) = issuers::issuer(reader, name, &node) {
+                policy.issuers.insert(name.to_owned(), issuer);
+            }
+        }
     }
     if let Some(node) = root.get("agents") {
         for (name, node) in node.entries(reader) {

@@ -115,7 +115,32 @@ pub(super) fn policy(policy: &Policy) -> Vec<Problem> {
         }
     }
     agents(policy, &mut out);
+    issuers(policy, &mut out);
     out
+}
+
+/// What is wrong with the issuers of a policy.
+fn issuers(policy: &Policy, out: &mut Vec<Problem>) {
+    let mut seen = BTreeMap::new();
+    for (name, issuer) in &policy.issuers {
+        let place = |field: &str| vec![key("issuers"), key(name), key(field)];
+        if let Some(other) = seen.insert(issuer.issuer.as_str(), name) {
+            out.push(Problem {
+                steps: place("issuer"),
+                code: "policy.duplicate_name",
+                message: format!("`issuers.{other}` has the same identifier"),
+                remedy: "merge the two",
+            });
+        }
+        for id in issuer.subjects.values().filter(|id| !policy.principals.contains_key(*id)) {
+            out.push(Problem {
+                steps: place("subjects"),
+                code: "policy.value",
+                message: format!("`principals` does not name `{id}`"),
+                remedy: "name it there, with its roles",
+            });
+        }
+    }
 }
 
 /// What is wrong with the agents of a policy.

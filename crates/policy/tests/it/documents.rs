@@ -139,6 +139,39 @@ agent = "assistant"
 }
 
 #[test]
+fn an_issuer_has_one_safe_address_and_speaks_for_known_principals() {
+    let issuer = |more: &str| format!("[issuers.corp]\n{more}\n");
+    let set = load(&issuer("issuer = \"https://login.example\""), "", "").unwrap();
+    assert_eq!(set.policy().issuer("https://login.example").unwrap().0, "corp");
+    assert!(load(&issuer("issuer = \"http://127.0.0.1:9/x\""), "", "").is_ok());
+    for address in [
+        "http://login.example",
+        "https://",
+        "https://user@login.example",
+        "https://login.example/#x",
+        "https://login.example/?x",
+        "http://127.0.0.1.evil.example",
+        "ftp://login.example",
+        "login.example",
+    ] {
+        assert_eq!(
+            codes(&issuer(&format!("issuer = \"{address}\""))),
+            ["policy.value"],
+            "{address}"
+        );
+    }
+    assert_eq!(codes(&issuer("")), ["policy.missing_key"]);
+    let known = "issuer = \"https://login.example\"\n";
+    assert_eq!(codes(&issuer(&format!("{known}roles = [\"x\"]"))), ["policy.unknown_key"]);
+    let nobody = format!("{known}subjects = {{ \"1\" = \"nobody\" }}");
+    assert_eq!(codes(&issuer(&nobody)), ["policy.value"]);
+    let twice = format!("{}[issuers.other]\n{known}", issuer(known));
+    assert_eq!(codes(&twice), ["policy.duplicate_name"]);
+    let name = issuer(known).replace("corp", "\"Corp.\"");
+    assert_eq!(codes(&name), ["policy.value"]);
+}
+
+#[test]
 fn approvers_are_read_and_one_key_serves_one_person() {
     let key = root().public();
     let alice = format!(

@@ -1,0 +1,278 @@
+//! `weaver login` and `weaver logout`: a person's login at a server behind the gateway.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::json;
+use weaver_drivers::oauth::{
+    AuthorizationAgent, DevicePrompt, Login as Tokens, OAuthClient, OAuthError, Url,
+};
+use weaver_gateway::config::{self, Config, ServerLogin, Transport};
+use weaver_gateway::oauth::{Logins, SealedLogin};
+use weaver_gateway::serve::oauth_settings;
+use weaver_text::escape;
+use weaver_types::{BoxFuture, PrincipalId, UpstreamName};
+
+use super::shared_args::Json;
+use super::{Exit, Failure, output};
+
+/// How long the person is waited for.
+const PATIENCE: Duration = Duration::from_secs(5 * 60);
+/// The longest request of the browser that is read, in bytes.
+const MAX_REQUEST: u64 = 16 * 1024;
+/// What the person sees when the browser comes back.
+const DONE: &str = "You can close this page and go back to the terminal.\n";
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  weaver login tracker\n\nThe tokens are kept beside the store, \
+    sealed, and refreshed by the gateway."
+)]
+pub(super) struct Login {
+    /// The server, by its name in the configuration
+    server: String,
+    /// Who logs in; the principal of the configuration unless you say so
+    #[arg(long = "as", value_name = "PRINCIPAL")]
+    principal: Option<String>,
+    /// Show a code to type in on another device, where the server's authorization server offers it
+    #[arg(long)]
+    device: bool,
+    /// Print the address instead of opening a browser
+    #[arg(long)]
+    no_browser: bool,
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
+    config: PathBuf,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Logout {
+    /// The server, by its name in the configuration
+    server: String,
+    /// Who logs out; the principal of the configuration unless you say so
+    #[arg(long = "as", value_name = "PRINCIPAL")]
+    principal: Option<String>,
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
+    config: PathBuf,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+pub(super) fn run(args: &Login) -> Result<Exit, Failure> {
+    let config = config::load(super::daemon::absolute(&args.config)?)?;
+    let place = Place::of(&config, &args.server, args.principal.as_deref())?;
+    let agent = Browser::new(place.login.redirect_port, args.no_browser).map_err(Failure::from)?;
+    let client =
+        OAuthClient::new(place.url.clone(), oauth_settings(&place.login), Arc::new(place.kept))
+            .with_agent(Arc::new(agent));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let ended = runtime.block_on(async {
+        match args.device {
+            true => client.log_in_with_code().await,
+            false => client.log_in().await,
+        }
+    });
+    let tokens = ended.map_err(failed)?;
+    tell(args, &tokens)?;
+    Ok(Exit::Ok)
+}
+
+fn tell(args: &Login, tokens: &Tokens) -> Result<(), Failure> {
+    let scopes: Vec<&str> = tokens.scopes.iter().map(String::as_str).collect();
+    let expires = tokens.expires.map(|at| at.to_string());
+    if args.output.json {
+        output::json(&json!({
+            "server": args.server,
+            "issuer": tokens.issuer,
+            "scopes": scopes,
+            "expires": expires,
+            "refreshable": tokens.is_refreshable(),
+        }))?;
+        return Ok(());
+    }
+    let how_long = match (tokens.is_refreshable(), expires) {
+        (true, _) => "the gateway keeps the login fresh".to_owned(),
+        (false, Some(at)) => format!("it ends at {at}"),
+        (false, None) => "its end is not known".to_owned(),
+    };
+    output::line(&format!(
+        "logged in at {} by {}; {how_long}",
+        args.server,
+        escape::line(&tokens.issuer)
+    ))?;
+    Ok(())
+}
+
+pub(super) fn logout(args: &Logout) -> Result<Exit, Failure> {
+    let config = config::load(super::daemon::absolute(&args.config)?)?;
+    let place = Place::of(&config, &args.server, args.principal.as_deref())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let was = runtime.block_on(place.kept.forget()).map_err(failed)?;
+    match (args.output.json, was) {
+        (true, _) => output::json(&json!({ "ok": true, "was_logged_in": was }))?,
+        (false, true) => output::line(&format!("logged out at {}", args.server))?,
+        (false, false) => output::line(&format!("nobody was logged in at {}", args.server))?,
+    }
+    Ok(Exit::Ok)
+}
+
+/// A server at which somebody logs in, and where that is kept.
+struct Place {
+    url: String,
+    login: ServerLogin,
+    kept: SealedLogin,
+}
+
+impl Place {
+    fn of(config: &Config, server: &str, principal: Option<&str>) -> Result<Self, Failure> {
+        let unknown = || {
+            let names = config.upstreams.iter().map(|upstream| upstream.name.as_str());
+            let names = names.collect::<Vec<_>>().join(", ");
+            let message = format!("there is no server `{}`", escape::line(server));
+            Failure::new(Exit::Unknown, "login.server", message)
+                .next(format!("the servers are {names}"))
+        };
+        let name = UpstreamName::parse(server).map_err(|_| unknown())?;
+        let found = config.upstreams.iter().find(|upstream| upstream.name == name);
+        let Transport::Http { url, login, .. } = &found.ok_or_else(unknown)?.transport else {
+            let message = format!("`{name}` is a program, at which nobody logs in");
+            return Err(Failure::new(Exit::Usage, "login.server", message)
+                .next("what it needs stands in its `env`"));
+        };
+        let id = match principal {
+            None => config.principal.clone(),
+            Some(id) => PrincipalId::parse(id)
+                .map_err(|error| Failure::new(Exit::Usage, "login.principal", error))?,
+        };
+        let kept = Logins::of_store(&config.store).login(&name, &id);
+        Ok(Self { url: url.clone(), login: login.clone(), kept })
+    }
+}
+
+fn failed(error: OAuthError) -> Failure {
+    let exit = match &error {
+        OAuthError::Store(_) => Exit::Store,
+        _ => Exit::Invalid,
+    };
+    Failure::new(exit, error.code(), error)
+}
+
+/// A browser of the person, which is sent back to a port of this machine (RFC 8252 §7.3): by its
+/// number and for one answer.
+struct Browser {
+    listener: TcpListener,
+    port: u16,
+    shows_only: bool,
+}
+
+impl Browser {
+    fn new(port: Option<u16>, shows_only: bool) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0)))?;
+        let port = listener.local_addr()?.port();
+        Ok(Self { listener, port, shows_only })
+    }
+
+    /// The target of the first request for the address that the browser is sent back to.
+    fn wait(listener: &TcpListener) -> Result<String, OAuthError> {
+        let failed = |_| OAuthError::Unfinished("the port on this machine failed");
+        listener.set_nonblocking(true).map_err(failed)?;
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end {
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    if let Some(target) = answered(stream) {
+                        return Ok(target);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(OAuthError::Unfinished("nobody came back in time"))
+    }
+}
+
+/// Answers a request, and returns its target where it is for the address of the login.
+fn answered(mut stream: TcpStream) -> Option<String> {
+    stream.set_nonblocking(false).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+    let mut head = Vec::new();
+    let mut bytes = (&stream).take(MAX_REQUEST);
+    let mut buffer = [0; 1024];
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        match bytes.read(&mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(read) => head.extend_from_slice(buffer.get(..read)?),
+        }
+    }
+    let head = String::from_utf8(head).ok()?;
+    let target = head.strip_prefix("GET ").and_then(|rest| rest.split(' ').next());
+    let target = target.filter(|target| target.starts_with("/callback?")).map(str::to_owned);
+    let (status, text) = match target {
+        Some(_) => ("200 OK", DONE),
+        None => ("404 Not Found", "nothing is here\n"),
+    };
+    let _ = write!(
+        stream,
+        "HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\n\
+         cache-control: no-store\r\nconnection: close\r\n\r\n{text}",
+        text.len()
+    );
+    target
+}
+
+impl AuthorizationAgent for Browser {
+    fn redirect_uri(&self) -> String {
+        format!("http://127.0.0.1:{}/callback", self.port)
+    }
+
+    fn authorize(&self, address: Url) -> BoxFuture<'_, Result<Url, OAuthError>> {
+        if self.shows_only || !open(address.as_str()) {
+            output::aside(&format!("open this address in a browser:\n  {address}\n"));
+        } else {
+            output::aside("a browser was opened; log in there\n");
+        }
+        let back = self.redirect_uri();
+        let listener = self.listener.try_clone();
+        Box::pin(async move {
+            let failed = || OAuthError::Unfinished("the port on this machine failed");
+            let listener = listener.map_err(|_| failed())?;
+            let waited = tokio::task::spawn_blocking(move || Self::wait(&listener)).await;
+            let target = waited.map_err(|_| failed())??;
+            let back = Url::parse(&back).and_then(|back| back.join(&target));
+            back.map_err(|_| OAuthError::Unfinished("the browser came back with no address"))
+        })
+    }
+
+    fn show_code(&self, prompt: &DevicePrompt) {
+        output::aside(&format!(
+            "open {} on any device and type in\n  {}\n",
+            escape::line(&prompt.verification_uri),
+            escape::line(&prompt.user_code)
+        ));
+    }
+}
+
+/// Opens an address in the person's browser; false where that is not possible.
+fn open(address: &str) -> bool {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let started = Command::new(program)
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    started.is_ok()
+}

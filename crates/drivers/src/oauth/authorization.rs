@@ -1,0 +1,178 @@
+//! One authorization: the request, the redirect back, and the exchange of its code.
+
+use std::collections::BTreeSet;
+
+use reqwest::Url;
+use weaver_types::Random;
+use zeroize::Zeroizing;
+
+use super::agent::AuthorizationAgent;
+use super::error::{OAuthError, refused};
+use super::metadata::AuthorizationServer;
+use super::pkce::{Pkce, fresh};
+use super::registration::ClientIdentity;
+
+/// What is asked for.
+pub(super) struct AuthorizationRequest<'a> {
+    pub(super) server: &'a AuthorizationServer,
+    pub(super) client: &'a ClientIdentity,
+    /// The server that the token is for (RFC 8707).
+    pub(super) resource: &'a str,
+    pub(super) scopes: &'a BTreeSet<String>,
+}
+
+/// A code, and what it is exchanged with.
+pub(super) struct AuthorizationCode {
+    pub(super) code: Zeroizing<String>,
+    pub(super) verifier: Zeroizing<String>,
+    pub(super) redirect_uri: String,
+}
+
+impl AuthorizationRequest<'_> {
+    /// Has the person agree, and returns the code that comes of it.
+    pub(super) async fn run(
+        &self,
+        agent: &dyn AuthorizationAgent,
+        random: &dyn Random,
+    ) -> Result<AuthorizationCode, OAuthError> {
+        self.server.needs_pkce()?;
+        let endpoint = self.server.authorization_endpoint.as_deref();
+        let endpoint = endpoint.ok_or(OAuthError::Document {
+            what: "the metadata of the authorization server",
+            reason: "it has no `authorization_endpoint`",
+        })?;
+        let mut url = Url::parse(endpoint)
+            .ok()
+            .filter(|url| url.scheme() == "https" || crate::http::is_here(url))
+            .ok_or(OAuthError::Address {
+                what: "the authorization endpoint",
+                reason: "it is not https",
+            })?;
+        let (pkce, state) = (Pkce::new(random)?, fresh(random)?);
+        let redirect_uri = agent.redirect_uri();
+        let scopes: Vec<&str> = self.scopes.iter().map(String::as_str).collect();
+        {
+            let mut query = url.query_pairs_mut();
+            query
+                .append_pair("response_type", "code")
+                .append_pair("client_id", &self.client.client_id)
+                .append_pair("redirect_uri", &redirect_uri)
+                .append_pair("code_challenge", &pkce.challenge)
+                .append_pair("code_challenge_method", "S256")
+                .append_pair("state", &state)
+                .append_pair("resource", self.resource);
+            if !scopes.is_empty() {
+                query.append_pair("scope", &scopes.join(" "));
+            }
+            if scopes.contains(&"offline_access") {
+                // OpenID Connect gives no refresh token without the person's consent.
+                query.append_pair("prompt", "consent");
+            }
+        }
+        let back = agent.authorize(url).await?;
+        let code = read_redirect(&back, &redirect_uri, &state, self.server)?;
+        Ok(AuthorizationCode { code, verifier: pkce.verifier, redirect_uri })
+    }
+}
+
+/// The code in what the person was sent back with.
+///
+/// The state and the issuer are compared before anything else is looked at: an answer that was not
+/// asked for, or comes from another authorization server (a mix-up), says nothing, not even an error.
+fn read_redirect(
+    back: &Url,
+    redirect_uri: &str,
+    state: &str,
+    server: &AuthorizationServer,
+) -> Result<Zeroizing<String>, OAuthError> {
+    let refused_for = |reason| OAuthError::Redirect { reason };
+    let expected = Url::parse(redirect_uri).map_err(|_| refused_for("it has no address"))?;
+    if (back.origin(), back.path()) != (expected.origin(), expected.path()) {
+        return Err(refused_for("it leads somewhere else"));
+    }
+    let one = |name: &str| -> Result<Option<String>, OAuthError> {
+        let mut values = back.query_pairs().filter(|(key, _)| key == name);
+        let first = values.next().map(|(_, value)| value.into_owned());
+        match values.next() {
+            Some(_) => Err(OAuthError::Redirect { reason: "a parameter stands in it twice" }),
+            None => Ok(first),
+        }
+    };
+    if one("state")?.as_deref() != Some(state) {
+        return Err(refused_for("its `state` is not the one that was sent"));
+    }
+    // RFC 9207 §2.4: as plain strings, without any normalisation.
+    match one("iss")? {
+        Some(issuer) if issuer != server.issuer => {
+            return Err(refused_for("its `iss` is another issuer"));
+        }
+        None if server.names_itself => {
+            return Err(refused_for("it has no `iss`, which this issuer always sends"));
+        }
+        _ => {}
+    }
+    if let Some(error) = one("error")? {
+        return Err(refused(Some(&error)));
+    }
+    let code = one("code")?.filter(|code| !code.is_empty() && code.len() <= 4096);
+    code.map(Zeroizing::new).ok_or_else(|| refused_for("it has no code"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BACK: &str = "http://127.0.0.1:9/callback";
+
+    fn read(query: &str, names_itself: bool) -> Result<Zeroizing<String>, OAuthError> {
+        let issuer = "https://login.example".to_owned();
+        let server = AuthorizationServer { issuer, names_itself, ..AuthorizationServer::default() };
+        let back = Url::parse(&format!("{BACK}?{query}")).unwrap();
+        read_redirect(&back, BACK, "s", &server)
+    }
+
+    /// The table of 2026-07-28.
+    #[test]
+    fn the_issuer_of_an_answer_is_compared_as_it_stands() {
+        let iss = "iss=https%3A%2F%2Flogin.example";
+        assert!(read(&format!("state=s&code=c&{iss}"), true).is_ok());
+        assert!(read("state=s&code=c", true).is_err(), "advertised and absent");
+        assert!(read(&format!("state=s&code=c&{iss}"), false).is_ok());
+        assert!(read("state=s&code=c", false).is_ok());
+        for wrong in [
+            "https%3A%2F%2Flogin.example%2F",
+            "https%3A%2F%2FLOGIN.example",
+            "https%3A%2F%2Flogin.example%3A443",
+            "https%3A%2F%2Fevil.example",
+            "",
+        ] {
+            for names_itself in [true, false] {
+                let error = read(&format!("state=s&code=c&iss={wrong}"), names_itself).unwrap_err();
+                assert_eq!(error.code(), "oauth.redirect", "{wrong}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_that_nobody_asked_for_says_nothing() {
+        for query in [
+            "code=c",
+            "state=S&code=c",
+            "state=s&state=s&code=c",
+            "state=s&code=c&code=d",
+            "state=s",
+            "state=s&code=",
+            "state=x&error=access_denied",
+            "state=s&iss=https%3A%2F%2Fevil.example&error=access_denied",
+        ] {
+            assert_eq!(read(query, false).unwrap_err().code(), "oauth.redirect", "{query}");
+        }
+        let refused = read("state=s&error=access_denied", false).unwrap_err();
+        assert_eq!(refused, OAuthError::Refused { code: "access_denied" });
+        let odd = read("state=s&error=%1b[31mhello", false).unwrap_err();
+        assert!(!odd.to_string().contains("hello"), "{odd}");
+        let elsewhere = Url::parse("http://127.0.0.1:8/callback?state=s&code=c").unwrap();
+        let server = AuthorizationServer::default();
+        assert!(read_redirect(&elsewhere, BACK, "s", &server).is_err());
+    }
+}

@@ -1,0 +1,174 @@
+//! The challenge of a protected resource (RFC 6750 §3, RFC 9728 §5.1).
+
+use std::collections::BTreeSet;
+
+/// The longest header that is read, in bytes.
+const MAX_HEADER: usize = 8 * 1024;
+/// The most scopes of one challenge.
+const MAX_SCOPES: usize = 200;
+
+/// What a `WWW-Authenticate: Bearer` says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Challenge {
+    /// Where the metadata of the resource is.
+    pub resource_metadata: Option<String>,
+    /// The scopes that it asks for.
+    pub scopes: BTreeSet<String>,
+    /// The error code.
+    pub error: Option<String>,
+}
+
+impl Challenge {
+    /// Reads the header's values; `None` where none of them is a challenge for bearer tokens.
+    pub fn read<'h>(values: impl Iterator<Item = &'h str>) -> Option<Self> {
+        values.filter(|value| value.len() <= MAX_HEADER).find_map(Self::parse)
+    }
+
+    /// True where more scopes are wanted.
+    #[must_use]
+    pub fn wants_scopes(&self) -> bool {
+        self.error.as_deref() == Some("insufficient_scope")
+    }
+
+    fn parse(header: &str) -> Option<Self> {
+        let rest = bearer(header)?;
+        let mut challenge = Self::default();
+        for (name, value) in parameters(rest) {
+            match name.to_ascii_lowercase().as_str() {
+                "resource_metadata" => challenge.resource_metadata = Some(value),
+                "scope" => challenge.scopes = scopes(&value),
+                "error" => challenge.error = Some(value),
+                _ => {}
+            }
+        }
+        Some(challenge)
+    }
+}
+
+/// Scopes as they stand in a header, a form or a token: separated by blanks.
+pub(super) fn scopes(text: &str) -> BTreeSet<String> {
+    let legal = |scope: &&str| {
+        scope.len() <= 256 && scope.bytes().all(|b| matches!(b, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
+    };
+    text.split(' ')
+        .filter(|scope| !scope.is_empty())
+        .filter(legal)
+        .map(str::to_owned)
+        .take(MAX_SCOPES)
+        .collect()
+}
+
+/// What follows the scheme `Bearer`, wherever it stands among the schemes.
+fn bearer(header: &str) -> Option<&str> {
+    let mut rest = header.trim_start();
+    loop {
+        let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
+        if word.eq_ignore_ascii_case("bearer") {
+            return Some(after);
+        }
+        // The next scheme begins after a comma outside of quotes and has no `=` in its first word.
+        rest = next_scheme(after)?;
+    }
+}
+
+fn next_scheme(text: &str) -> Option<&str> {
+    let mut quoted = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b',' if !quoted => {
+                let rest = text.get(at.saturating_add(1)..)?.trim_start();
+                let word = rest.split([' ', ',']).next().unwrap_or_default();
+                if !word.contains('=') && !word.is_empty() {
+                    return Some(rest);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `name=value` and `name="value"`, until something else follows.
+fn parameters(mut text: &str) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    while out.len() < 32 {
+        text = text.trim_start_matches([' ', '\t', ',']);
+        let Some((name, after)) = text.split_once('=') else { break };
+        let token = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+        if name.is_empty() || !name.bytes().all(token) {
+            break;
+        }
+        let (value, rest) = match after.strip_prefix('"') {
+            Some(quoted) => match unquoted(quoted) {
+                Some(found) => found,
+                None => break,
+            },
+            None => {
+                let end = after.find([',', ' ']).unwrap_or(after.len());
+                let (value, rest) = after.split_at_checked(end).unwrap_or((after, ""));
+                (value.to_owned(), rest)
+            }
+        };
+        out.push((name.to_owned(), value));
+        text = rest;
+    }
+    out
+}
+
+/// A quoted text up to its end, with what follows.
+fn unquoted(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => {
+                value.push(c);
+                escaped = false;
+            }
+            '\\' => escaped = true,
+            '"' => return Some((value, text.get(at.saturating_add(1)..).unwrap_or_default())),
+            c => value.push(c),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(header: &str) -> Option<Challenge> {
+        Challenge::read([header].into_iter())
+    }
+
+    #[test]
+    fn a_challenge_is_read_among_other_schemes() {
+        let plain = read(
+            r#"Bearer resource_metadata="https://a.example/.well-known/x", scope="a b:c", error=insufficient_scope"#,
+        )
+        .unwrap();
+        assert_eq!(plain.resource_metadata.as_deref(), Some("https://a.example/.well-known/x"));
+        assert_eq!(plain.scopes, ["a", "b:c"].map(str::to_owned).into());
+        assert!(plain.wants_scopes());
+        let second = read(r#"Basic realm="a, Bearer b", bearer error="x\"y", Digest q=1"#).unwrap();
+        assert_eq!(second.error.as_deref(), Some("x\"y"));
+        assert_eq!(read("Bearer").unwrap(), Challenge::default());
+        assert_eq!(read(r#"Basic realm="Bearer""#), None);
+        assert_eq!(read(&format!("Bearer scope=\"{}\"", "x".repeat(9_000))), None);
+    }
+
+    #[test]
+    fn what_no_scope_can_be_is_left_out() {
+        assert_eq!(scopes("a  b \"c d\\ é"), ["a", "b"].map(str::to_owned).into());
+        assert_eq!(scopes(&"x ".repeat(1_000)).len(), 1);
+    }
+
+    #[test]
+    fn broken_challenges_end_where_they_break() {
+        for header in ["Bearer =", "Bearer scope=\"a", "Bearer ,,,", "Bearer scope", "Bearer é=1"]
+        {
+            assert_eq!(read(header).unwrap(), Challenge::default(), "{header}");
+        }
+    }
+}

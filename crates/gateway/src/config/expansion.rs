@@ -1,0 +1,44 @@
+//! Texts of the configuration in which variables stand, and programs that are named in it.
+
+use std::path::{Path, PathBuf};
+
+use weaver_policy::Finding;
+
+use super::interpolate::{Lookup, expand};
+use super::node::Node;
+
+/// What entries are read with.
+pub(super) struct ExpansionContext<'a> {
+    /// Relative paths start here.
+    pub(super) base: &'a Path,
+    pub(super) lookup: Lookup<'a>,
+}
+
+/// A text in which variables are replaced.
+pub(super) fn expanded(
+    node: &Node,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> Option<String> {
+    let text = node.text(out)?;
+    match expand(text, context.lookup) {
+        Ok(text) if text.contains('\0') => {
+            out.push(node.finding("config.text", "a NUL character", "remove it"));
+            None
+        }
+        Ok(text) => Some(text),
+        Err((message, remedy)) => {
+            out.push(node.finding("config.variable", message, remedy));
+            None
+        }
+    }
+}
+
+/// A bare name is looked up in `PATH`; a relative path starts at the configuration.
+pub(super) fn program(context: &ExpansionContext<'_>, command: &str) -> String {
+    let path = PathBuf::from(command);
+    if path.is_relative() && path.components().count() > 1 {
+        return context.base.join(path).to_string_lossy().into_owned();
+    }
+    command.to_owned()
+}

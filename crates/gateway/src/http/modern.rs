@@ -1,0 +1,162 @@
+//! Requests of 2026-07-28, which stand alone: what their headers and `_meta` must say, and the HTTP
+//! status of their errors.
+
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::mcp::MODERN;
+
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+const INVALID_PARAMS: i64 = -32602;
+const NOT_FOUND: i64 = -32601;
+/// A header says something else than the body.
+const HEADER_MISMATCH: i64 = -32020;
+/// The client lacks a capability that the request needs.
+const MISSING_CAPABILITY: i64 = -32021;
+const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// True for a request of a revision whose requests stand alone, or that says it is one.
+pub(super) fn is_modern(headers: &HeaderMap, message: &Value) -> bool {
+    let named = meta(message, VERSION_KEY).is_some();
+    named || headers.get("mcp-protocol-version").is_some_and(|version| version == MODERN)
+}
+
+/// Refuses a request whose headers and body do not say the same, before anything is done with it:
+/// whoever routes by the headers and whoever answers by the body must mean one request.
+pub(super) fn check(headers: &HeaderMap, message: &Value) -> Result<(), Box<Response>> {
+    let refused = |code: i64, problem: &str| Err(refusal(message, code, problem, None));
+    if message.get("method").is_none() {
+        return Ok(());
+    }
+    let Some(version) = meta(message, VERSION_KEY).and_then(Value::as_str) else {
+        return refused(INVALID_PARAMS, "`_meta` names no protocol version");
+    };
+    let header = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    if header("mcp-protocol-version") != Some(version) {
+        let problem = "the header `MCP-Protocol-Version` does not say what the body says";
+        return refused(HEADER_MISMATCH, problem);
+    }
+    if version != MODERN {
+        let data = json!({ "requested": version, "supported": [MODERN] });
+        let problem = "this protocol version is not spoken here";
+        return Err(refusal(message, UNSUPPORTED_VERSION, problem, Some(data)));
+    }
+    if message.get("id").is_some() && !meta(message, CAPABILITIES_KEY).is_some_and(Value::is_object)
+    {
+        return refused(INVALID_PARAMS, "`_meta` has no capabilities of the client");
+    }
+    // Absent headers are forgiven: they decide nothing here.
+    let method = header("mcp-method").is_none_or(|method| Some(method) == text(message, "/method"));
+    let named = ["/params/name", "/params/uri"].into_iter().find_map(|at| text(message, at));
+    let name = header("mcp-name").is_none_or(|name| match (decoded(name), named) {
+        (Some(name), Some(named)) => name == named,
+        (None, _) => false,
+        (Some(_), None) => true,
+    });
+    match method && name {
+        true => Ok(()),
+        false => refused(HEADER_MISMATCH, "the headers name another request than the body"),
+    }
+}
+
+/// The HTTP status of an answer.
+pub(super) fn status(answer: &[u8]) -> StatusCode {
+    #[derive(serde::Deserialize)]
+    struct Answer {
+        error: Option<Code>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Code {
+        code: i64,
+    }
+    let answer: Option<Answer> = serde_json::from_slice(answer).ok();
+    match answer.and_then(|answer| answer.error).map(|error| error.code) {
+        Some(NOT_FOUND) => StatusCode::NOT_FOUND,
+        Some(HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+fn meta<'m>(message: &'m Value, key: &str) -> Option<&'m Value> {
+    message.get("params")?.get("_meta")?.get(key)
+}
+
+fn text<'m>(message: &'m Value, at: &str) -> Option<&'m str> {
+    message.pointer(at)?.as_str()
+}
+
+/// A header's text, which may be wrapped in base64; `None` for one that is wrapped badly.
+fn decoded(header: &str) -> Option<String> {
+    let wrapped = header.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
+    match wrapped {
+        Some(wrapped) => String::from_utf8(STANDARD.decode(wrapped).ok()?).ok(),
+        None => Some(header.trim().to_owned()),
+    }
+}
+
+fn refusal(message: &Value, code: i64, problem: &str, data: Option<Value>) -> Box<Response> {
+    let id = message.get("id").filter(|id| id.is_string() || id.is_number());
+    let mut error = json!({ "code": code, "message": problem });
+    if let (Some(data), Some(fields)) = (data, error.as_object_mut()) {
+        fields.insert("data".to_owned(), data);
+    }
+    let body = json!({ "jsonrpc": "2.0", "id": id, "error": error });
+    let headers = [("content-type", "application/json")];
+    Box::new((StatusCode::BAD_REQUEST, headers, body.to_string()).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(headers: &[(&'static str, &'static str)], body: &Value) -> u16 {
+        let headers: HeaderMap = headers
+            .iter()
+            .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+            .collect();
+        assert!(is_modern(&headers, body));
+        check(&headers, body).err().map_or(200, |response| response.status().as_u16())
+    }
+
+    fn call() -> Value {
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "größe",
+            "_meta": { VERSION_KEY: MODERN, CAPABILITIES_KEY: {} }}})
+    }
+
+    #[test]
+    fn header_and_body_must_mean_one_request() {
+        let version = ("mcp-protocol-version", MODERN);
+        let named = ("mcp-name", "=?base64?Z3LDtsOfZQ==?=");
+        assert_eq!(checked(&[version], &call()), 200);
+        assert_eq!(checked(&[version, ("mcp-method", "tools/call"), named], &call()), 200);
+        for headers in [
+            &[][..],
+            &[("mcp-protocol-version", "2025-11-25")],
+            &[version, ("mcp-method", "tools/list")],
+            &[version, ("mcp-name", "other")],
+            &[version, ("mcp-name", "=?base64?!?=")],
+        ] {
+            assert_eq!(checked(headers, &call()), 400, "{headers:?}");
+        }
+        for key in [VERSION_KEY, CAPABILITIES_KEY] {
+            let mut less = call();
+            less["params"]["_meta"].as_object_mut().unwrap().remove(key);
+            assert_eq!(checked(&[version], &less), 400, "{key}");
+        }
+        let mut other = call();
+        other["params"]["_meta"][VERSION_KEY] = json!("2099-01-01");
+        assert_eq!(checked(&[("mcp-protocol-version", "2099-01-01")], &other), 400);
+    }
+
+    #[test]
+    fn an_error_of_the_protocol_has_a_status_of_its_own() {
+        let of = |code: i64| status(json!({"error": {"code": code}}).to_string().as_bytes());
+        assert_eq!((of(-32601), of(-32021)), (StatusCode::NOT_FOUND, StatusCode::BAD_REQUEST));
+        assert_eq!((of(-32602), of(-32010)), (StatusCode::OK, StatusCode::OK));
+        assert_eq!(status(b"{\"result\":{}}"), StatusCode::OK);
+    }
+}

@@ -1,0 +1,204 @@
+//! The claims of an access token (RFC 9068 §2.2, RFC 7662 §2.2), checked.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use weaver_policy::{TokenIdentity, TrustedIssuer};
+use weaver_types::Timestamp;
+
+use super::error::TokenError;
+
+/// The longest subject or client id, in bytes.
+const MAX_NAME: usize = 256;
+/// The most groups and scopes of one token.
+const MAX_LIST: usize = 1_000;
+/// The furthest time that a token can name: the year 9999.
+const MAX_SECONDS: f64 = 253_402_300_799.0;
+
+/// What a token is checked against.
+pub(super) struct Expected<'a> {
+    pub(super) issuer: &'a TrustedIssuer,
+    /// Our own identifier.
+    pub(super) resource: &'a str,
+    pub(super) leeway: Duration,
+    pub(super) now: Timestamp,
+}
+
+/// A token that counts.
+#[derive(Debug, Clone)]
+pub(crate) struct VerifiedToken {
+    /// What it says of its bearer.
+    pub(crate) identity: TokenIdentity,
+    /// The client that it was given to, where it says.
+    pub(crate) client_id: Option<String>,
+    /// When it ends.
+    pub(crate) expires: Timestamp,
+}
+
+impl Expected<'_> {
+    /// Checks the claims of a token that is known to be the issuer's.
+    pub(super) fn check(
+        &self,
+        claims: &Map<String, Value>,
+        without_end: Option<Timestamp>,
+    ) -> Result<VerifiedToken, TokenError> {
+        if !self.is_meant(claims.get("aud")) {
+            return Err(TokenError::Invalid("it is for another server"));
+        }
+        let expires = match claims.get("exp") {
+            Some(exp) => {
+                time(exp).ok_or(TokenError::Malformed("its end is no time"))?.after(self.leeway)
+            }
+            None => without_end.ok_or(TokenError::Invalid("it has no end"))?,
+        };
+        if self.now >= expires {
+            return Err(TokenError::Invalid("it has ended"));
+        }
+        for name in ["nbf", "iat"] {
+            let Some(value) = claims.get(name) else { continue };
+            let from = time(value).ok_or(TokenError::Malformed("its beginning is no time"))?;
+            if from > self.now.after(self.leeway) {
+                return Err(TokenError::Invalid("it does not count yet"));
+            }
+        }
+        // RFC 7800: whoever holds such a token must prove more than that.
+        if claims.contains_key("cnf") {
+            return Err(TokenError::Invalid("it is bound to a key, which is not asked for here"));
+        }
+        let subject = name(claims, "sub").ok_or(TokenError::Invalid("it has no subject"))?;
+        let client_id = name(claims, "client_id").or_else(|| name(claims, "azp"));
+        let scopes = match claims.get("scope").or_else(|| claims.get("scp")) {
+            Some(Value::String(text)) => {
+                text.split(' ').filter(|scope| !scope.is_empty()).take(MAX_LIST).collect()
+            }
+            Some(value) => strings(value),
+            None => BTreeSet::new(),
+        };
+        let groups = claims.get(&self.issuer.groups_claim).map(strings).unwrap_or_default();
+        let owned = |set: BTreeSet<&str>| set.into_iter().map(str::to_owned).collect();
+        let identity = TokenIdentity {
+            issuer: self.issuer.issuer.clone(),
+            subject,
+            groups: owned(groups),
+            scopes: owned(scopes),
+        };
+        Ok(VerifiedToken { identity, client_id, expires })
+    }
+
+    fn is_meant(&self, audience: Option<&Value>) -> bool {
+        let own = normal(self.resource);
+        let is_own = |one: &str| normal(one) == own;
+        match audience {
+            Some(Value::String(one)) => is_own(one),
+            Some(Value::Array(all)) => {
+                all.iter().take(MAX_LIST).filter_map(Value::as_str).any(is_own)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The canonical form of a resource identifier: scheme and host in lower case, no slash at the end.
+pub(super) fn normal(resource: &str) -> String {
+    let resource = resource.strip_suffix('/').unwrap_or(resource);
+    let Some((scheme, rest)) = resource.split_once("://") else { return resource.to_owned() };
+    let (host, path) = match rest.find('/') {
+        Some(at) => rest.split_at_checked(at).unwrap_or((rest, "")),
+        None => (rest, ""),
+    };
+    format!("{}://{}{path}", scheme.to_ascii_lowercase(), host.to_ascii_lowercase())
+}
+
+/// A `NumericDate` (RFC 7519 §2): seconds, perhaps with a fraction.
+fn time(value: &Value) -> Option<Timestamp> {
+    let seconds = value.as_f64().filter(|seconds| (0.0..=MAX_SECONDS).contains(seconds))?;
+    let since = Duration::try_from_secs_f64(seconds).ok()?;
+    Some(Timestamp::from_micros(0).after(since))
+}
+
+fn name(claims: &Map<String, Value>, key: &str) -> Option<String> {
+    let text = claims.get(key)?.as_str()?;
+    (!text.is_empty() && text.len() <= MAX_NAME).then(|| text.to_owned())
+}
+
+fn strings(value: &Value) -> BTreeSet<&str> {
+    match value {
+        Value::String(one) => BTreeSet::from([one.as_str()]),
+        Value::Array(all) => all.iter().take(MAX_LIST).filter_map(Value::as_str).collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000;
+
+    fn check(change: Value) -> Result<VerifiedToken, TokenError> {
+        let mut claims = json!({"aud": "https://gate.example/mcp", "sub": "ana", "exp": NOW + 10});
+        for (key, value) in change.as_object().unwrap() {
+            claims[key] = value.clone();
+        }
+        let claims: Map<_, _> =
+            claims.as_object().unwrap().clone().into_iter().filter(|(_, v)| !v.is_null()).collect();
+        let issuer = TrustedIssuer::new("https://login.example");
+        let expected = Expected {
+            issuer: &issuer,
+            resource: "https://gate.example/mcp",
+            leeway: Duration::from_secs(60),
+            now: Timestamp::from_micros(NOW * 1_000_000),
+        };
+        expected.check(&claims, None)
+    }
+
+    #[test]
+    fn a_token_counts_for_one_server_and_one_time() {
+        for fine in [
+            json!({}),
+            json!({"aud": ["x", "https://GATE.example/mcp/"]}),
+            json!({"exp": NOW - 59}),
+            json!({"exp": f64::from(2_000_000_000_u32) + 0.5}),
+            json!({"nbf": NOW + 60, "iat": NOW + 60}),
+        ] {
+            assert!(check(fine.clone()).is_ok(), "{fine}");
+        }
+        for broken in [
+            json!({"aud": null}),
+            json!({"aud": []}),
+            json!({"aud": "https://gate.example"}),
+            json!({"aud": "https://gate.example/mcp2"}),
+            json!({"aud": "https://other.example/mcp"}),
+            json!({"aud": {"https://gate.example/mcp": 1}}),
+            json!({"exp": null}),
+            json!({"exp": NOW - 60}),
+            json!({"exp": "never"}),
+            json!({"exp": -1}),
+            json!({"exp": 1e300}),
+            json!({"nbf": NOW + 61}),
+            json!({"iat": NOW + 61}),
+            json!({"sub": null}),
+            json!({"sub": ""}),
+            json!({"sub": "x".repeat(257)}),
+            json!({"cnf": {"jkt": "x"}}),
+        ] {
+            assert!(check(broken.clone()).is_err(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn groups_and_scopes_come_in_both_forms() {
+        let token = check(json!({"scope": "a  b", "groups": ["x", 1, "y"], "azp": "cli"})).unwrap();
+        assert_eq!(token.identity.scopes, ["a", "b"].map(str::to_owned).into());
+        assert_eq!(token.identity.groups, ["x", "y"].map(str::to_owned).into());
+        assert_eq!(token.client_id.as_deref(), Some("cli"));
+        let token = check(json!({"scp": ["a", "b c"], "groups": "x"})).unwrap();
+        assert_eq!(token.identity.scopes, ["a", "b c"].map(str::to_owned).into());
+        assert_eq!(token.identity.groups, ["x"].map(str::to_owned).into());
+        let token = check(json!({"groups": {"admin": true}})).unwrap();
+        assert!(token.identity.groups.is_empty() && token.identity.scopes.is_empty());
+    }
+}

@@ -1,0 +1,110 @@
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+
+const SECRET: &str = "access-token-hunter2";
+
+fn login(token: &str) -> Login {
+    let login = json!({
+        "resource": "https://a.example/mcp",
+        "issuer": "https://login.example",
+        "token_endpoint": "https://login.example/token",
+        "client": {"client_id": "weaver", "authentication": "none"},
+        "access_token": token,
+        "refresh_token": "refresh-token-hunter2",
+        "scopes": ["a"],
+        "obtained": 1_800_000_000_000_000_i64,
+    });
+    serde_json::from_value(login).unwrap()
+}
+
+fn place(root: &TempDir, server: &str, principal: &str) -> SealedLogin {
+    let logins = Logins::of_store(&root.path().join("ledger.db"));
+    logins.login(&UpstreamName::parse(server).unwrap(), &PrincipalId::parse(principal).unwrap())
+}
+
+fn block<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(work)
+}
+
+fn saved(root: &TempDir) -> SealedLogin {
+    let place = place(root, "tracker", "ana");
+    assert!(place.load().unwrap().is_none());
+    block(async { place.lock().await.unwrap().save(&login(SECRET)).unwrap() });
+    place
+}
+
+#[test]
+fn a_login_comes_back_and_no_file_shows_it() {
+    let root = TempDir::new().unwrap();
+    let place = saved(&root);
+    let back = serde_json::to_value(place.load().unwrap().unwrap()).unwrap();
+    assert_eq!(back["access_token"], SECRET);
+    for file in fs::read_dir(&place.folder).unwrap() {
+        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+    assert!(!format!("{:?}", place.load().unwrap()).contains("hunter2"));
+}
+
+#[cfg(unix)]
+#[test]
+fn every_file_is_this_users_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let root = TempDir::new().unwrap();
+    let place = saved(&root);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&place.folder), 0o700);
+    for file in fs::read_dir(&place.folder).unwrap() {
+        assert_eq!(mode(&file.unwrap().path()), 0o600);
+    }
+}
+
+#[test]
+fn a_seal_opens_for_its_server_and_principal_and_key_alone() {
+    let root = TempDir::new().unwrap();
+    let place = saved(&root);
+    for (server, principal) in [("other", "ana"), ("tracker", "eve")] {
+        let other = self::place(&root, server, principal);
+        fs::copy(place.file(), other.file()).unwrap();
+        assert_eq!(other.load().unwrap_err().code(), "oauth.store", "{server} {principal}");
+    }
+    let text = fs::read_to_string(place.file()).unwrap();
+    let mut file: serde_json::Value = serde_json::from_str(&text).unwrap();
+    file["v"] = json!(2);
+    fs::write(place.file(), file.to_string()).unwrap();
+    assert!(place.load().unwrap_err().to_string().contains("newer build"));
+    fs::write(place.file(), &text).unwrap();
+    fs::write(place.folder.join(KEY), STANDARD.encode([9; KEY_BYTES])).unwrap();
+    let error = self::place(&root, "tracker", "ana").load().unwrap_err().to_string();
+    assert!(error.contains("weaver login") && !error.contains("hunter2"), "{error}");
+}
+
+/// One writer in all processes: a lock belongs to the file that is open, as another process's does.
+#[test]
+fn there_is_one_writer() {
+    let root = TempDir::new().unwrap();
+    let (one, two) = (saved(&root), place(&root, "tracker", "ana"));
+    block(async {
+        let first = one.lock().await.unwrap();
+        let mut second = two.lock();
+        let early = tokio::time::timeout(Duration::from_millis(50), &mut second).await;
+        assert!(early.is_err(), "the first one still writes");
+        drop(first);
+        second.await.unwrap().save(&login("another")).unwrap();
+    });
+    let back = serde_json::to_value(one.load().unwrap().unwrap()).unwrap();
+    assert_eq!(back["access_token"], "another");
+}
+
+#[test]
+fn what_is_forgotten_is_gone() {
+    let root = TempDir::new().unwrap();
+    assert!(!block(place(&root, "tracker", "ana").forget()).unwrap(), "nothing was there");
+    let place = saved(&root);
+    assert!(block(place.forget()).unwrap());
+    assert!(place.load().unwrap().is_none() && !block(place.forget()).unwrap());
+}

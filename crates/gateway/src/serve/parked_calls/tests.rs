@@ -1,0 +1,96 @@
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+use super::*;
+use crate::serve::client_link::ClientLink;
+
+fn request(params: Value) -> Request {
+    let Value::Object(mut params) = params else { panic!("no object") };
+    let version = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" });
+    params.insert("_meta".to_owned(), version);
+    Request { id: json!(1), method: "tools/call".to_owned(), params, argument_problem: None }
+}
+
+/// A call that asks twice and says what it was told.
+fn call(link: &Arc<ClientLink>, of: &Request) -> RunningCall {
+    let asking = Arc::clone(link);
+    let answer = async move {
+        let mut told = Vec::new();
+        for n in [1, 2] {
+            let answer = asking.ask("elicitation/create", json!({ "n": n })).await;
+            told.push(answer.map_err(|error| RpcError::new(error.code, error.message))?);
+        }
+        Ok(Value::Array(told))
+    };
+    let places = Arc::new(Semaphore::new(2));
+    let permit = || Arc::clone(&places).try_acquire_owned().unwrap();
+    RunningCall::start(RequestIdentity::of(of, true), link, [permit(), permit()], answer)
+}
+
+async fn asked(link: &ClientLink, mut call: RunningCall) -> (String, String, Value) {
+    assert!(matches!(call.turn().await, Turn::Asked));
+    let result = link.parked.park(call).unwrap();
+    assert_eq!(result["resultType"], "input_required");
+    let (name, question) = result["inputRequests"].as_object().unwrap().iter().next().unwrap();
+    (result["requestState"].as_str().unwrap().to_owned(), name.clone(), question.clone())
+}
+
+#[tokio::test]
+async fn a_call_is_taken_up_again_with_its_answers_until_it_ends() {
+    let (link, first) =
+        (Arc::<ClientLink>::default(), request(json!({"name": "a", "arguments": {}})));
+    let (state, name, question) = asked(&link, call(&link, &first)).await;
+    assert_eq!(question, json!({"method": "elicitation/create", "params": {"n": 1}}));
+    let again = |state: &str, responses: Value| {
+        request(json!({"name": "a", "arguments": {}, "requestState": state,
+            "inputResponses": responses}))
+    };
+    // Answers to nothing ask again, under another name.
+    let wrong = again(&state, json!({"other": {"action": "accept"}}));
+    let resumed = link.parked.resume(&link, &wrong).unwrap().unwrap();
+    let (fresh, same, _) = asked(&link, resumed).await;
+    assert!(fresh != state && same == name);
+    let answers = again(&fresh, json!({ &name: {"a": 1}, "extra": {} }));
+    let resumed = link.parked.resume(&link, &answers).unwrap().unwrap();
+    let (last, name, question) = asked(&link, resumed).await;
+    assert_eq!(question["params"]["n"], 2);
+    let answers = again(&last, json!({ name: {"a": 2} }));
+    let mut resumed = link.parked.resume(&link, &answers).unwrap().unwrap();
+    let Turn::Ended(Ok(Ok(result))) = resumed.turn().await else { panic!("not ended") };
+    assert_eq!(result, json!([{"a": 1}, {"a": 2}]));
+}
+
+#[tokio::test]
+async fn nobody_takes_up_what_is_another_request() {
+    let (link, first) =
+        (Arc::<ClientLink>::default(), request(json!({"name": "a", "arguments": {}})));
+    let (state, _, _) = asked(&link, call(&link, &first)).await;
+    for odd in [
+        json!({"name": "a", "arguments": {}, "requestState": format!("{state}x")}),
+        json!({"name": "b", "arguments": {}, "requestState": state}),
+        json!({"name": "a", "arguments": {"x": 1}, "requestState": state}),
+        json!({"name": "a", "arguments": {}, "requestState": 7}),
+        json!({"name": "a", "arguments": {}, "requestState": state, "inputResponses": null}),
+    ] {
+        let refused = link.parked.resume(&link, &request(odd.clone())).err().unwrap();
+        assert_eq!(refused.code, code::INVALID_PARAMS, "{odd}");
+    }
+    let again = request(json!({"name": "a", "arguments": {}, "requestState": state}));
+    assert!(link.parked.resume(&link, &again).unwrap().is_some(), "it still waits");
+    assert!(link.parked.resume(&link, &again).is_err(), "once");
+    assert!(link.parked.resume(&link, &first).unwrap().is_none(), "a request of its own");
+}
+
+#[tokio::test]
+async fn what_nobody_takes_up_ends_with_its_client() {
+    let (link, first) = (Arc::<ClientLink>::default(), request(json!({"name": "a"})));
+    for _ in 0..MAX_PARKED {
+        asked(&link, call(&link, &first)).await;
+    }
+    let mut one = call(&link, &first);
+    assert!(matches!(one.turn().await, Turn::Asked));
+    assert!(link.parked.park(one).is_err(), "there is a bound");
+    link.parked.give_up();
+    assert!(link.parked.lock().is_empty());
+}

@@ -1,0 +1,218 @@
+//! Issuers of access tokens (RFC 9068, RFC 7662) that the policy trusts, and what a token of theirs
+//! makes of whoever brings it.
+//!
+//! Who may speak for whom is a matter of authority, so it stands in the signed policy. That a token
+//! is genuine, in force and meant for this gateway is checked before any of this is asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use weaver_types::{Principal, PrincipalId};
+
+use crate::policy::Policy;
+
+/// The claim that lists groups, unless the policy names another.
+pub(crate) const GROUPS_CLAIM: &str = "groups";
+
+/// An issuer of access tokens that the policy trusts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TrustedIssuer {
+    /// Its identifier, which its tokens have as `iss`, compared byte for byte.
+    pub issuer: String,
+    /// Where its keys are; without it, where its metadata says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jwks_uri: Option<String>,
+    /// Where tokens are introspected (RFC 7662) that are no JWTs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub introspection_endpoint: Option<String>,
+    /// The claim that lists a subject's groups.
+    pub groups_claim: String,
+    /// The scopes that every token must have.
+    pub required_scopes: BTreeSet<String>,
+    /// The principals that subjects act as. Such a subject has what the policy grants that principal
+    /// and nothing of its groups and scopes.
+    pub subjects: BTreeMap<String, PrincipalId>,
+    /// The roles of everybody else, by the groups of the subject.
+    pub groups: BTreeMap<String, BTreeSet<String>>,
+    /// The roles of everybody else, by the scopes of the token.
+    pub scopes: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl TrustedIssuer {
+    /// An issuer whose tokens give nobody anything yet.
+    #[must_use]
+    pub fn new(issuer: impl Into<String>) -> Self {
+        Self {
+            issuer: issuer.into(),
+            jwks_uri: None,
+            introspection_endpoint: None,
+            groups_claim: GROUPS_CLAIM.to_owned(),
+            required_scopes: BTreeSet::new(),
+            subjects: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            scopes: BTreeMap::new(),
+        }
+    }
+
+    /// Every scope that the policy has a use for.
+    #[must_use]
+    pub fn known_scopes(&self) -> BTreeSet<&str> {
+        self.required_scopes.iter().chain(self.scopes.keys()).map(String::as_str).collect()
+    }
+}
+
+/// What a genuine token says of whoever brings it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenIdentity {
+    /// `iss`.
+    pub issuer: String,
+    /// `sub`.
+    pub subject: String,
+    /// The groups of the subject.
+    pub groups: BTreeSet<String>,
+    /// The scopes of the token.
+    pub scopes: BTreeSet<String>,
+}
+
+/// Why a genuine token makes nobody a principal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IdentityError {
+    /// The policy does not trust its issuer.
+    #[error("the policy names no issuer of this token")]
+    UnknownIssuer,
+    /// Scopes are missing that every token must have.
+    #[error("the token lacks the scope {}", missing.join(" "))]
+    MissingScopes {
+        /// All scopes that the token should have.
+        missing: Vec<String>,
+    },
+    /// Neither a group nor a scope of it has a role.
+    #[error("the policy gives no role to the groups and scopes of this token")]
+    NoRoles,
+    /// Its subject cannot name a principal.
+    #[error("the subject of the token cannot name a principal")]
+    Subject,
+}
+
+impl IdentityError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownIssuer => "identity.issuer",
+            Self::MissingScopes { .. } => "identity.scope",
+            Self::NoRoles => "identity.roles",
+            Self::Subject => "identity.subject",
+        }
+    }
+}
+
+impl Policy {
+    /// The issuer with this identifier, and its name here.
+    #[must_use]
+    pub fn issuer(&self, issuer: &str) -> Option<(&str, &TrustedIssuer)> {
+        let mut all = self.issuers.iter();
+        all.find(|(_, trusted)| trusted.issuer == issuer)
+            .map(|(name, found)| (name.as_str(), found))
+    }
+
+    /// Who brings a token: the principal that its subject acts as, else one named `ISSUER:SUBJECT`
+    /// with the roles of its groups and scopes.
+    ///
+    /// # Errors
+    /// [`IdentityError`].
+    pub fn identify(&self, identity: &TokenIdentity) -> Result<Principal, IdentityError> {
+        let (name, trusted) = self.issuer(&identity.issuer).ok_or(IdentityError::UnknownIssuer)?;
+        if !trusted.required_scopes.is_subset(&identity.scopes) {
+            let missing = trusted.required_scopes.iter().cloned().collect();
+            return Err(IdentityError::MissingScopes { missing });
+        }
+        if let Some(id) = trusted.subjects.get(&identity.subject) {
+            return self.principals.get(id).cloned().ok_or(IdentityError::Subject);
+        }
+        let id = PrincipalId::parse(format!("{name}:{}", identity.subject))
+            .map_err(|_| IdentityError::Subject)?;
+        if let Some(named) = self.principals.get(&id) {
+            return Ok(named.clone());
+        }
+        let of_groups = identity.groups.iter().filter_map(|group| trusted.groups.get(group));
+        let of_scopes = identity.scopes.iter().filter_map(|scope| trusted.scopes.get(scope));
+        let roles: BTreeSet<String> = of_groups.chain(of_scopes).flatten().cloned().collect();
+        if roles.is_empty() {
+            // Where scopes alone give roles, asking for them helps.
+            return Err(match trusted.scopes.is_empty() || !trusted.groups.is_empty() {
+                true => IdentityError::NoRoles,
+                false => {
+                    let missing = trusted.known_scopes().into_iter().map(str::to_owned).collect();
+                    IdentityError::MissingScopes { missing }
+                }
+            });
+        }
+        Ok(Principal { roles, ..Principal::new(id) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts<const N: usize>(all: [&str; N]) -> BTreeSet<String> {
+        all.map(str::to_owned).into()
+    }
+
+    fn policy(change: impl FnOnce(&mut TrustedIssuer)) -> Policy {
+        let ana = PrincipalId::parse("ana").unwrap();
+        let mut policy =
+            Policy::new("p").with_principal(Principal::new(ana.clone()).with_roles(["admin"]));
+        let mut issuer = TrustedIssuer::new("https://login.example");
+        issuer.subjects.insert("1".to_owned(), ana);
+        issuer.groups.insert("payments".to_owned(), texts(["payer"]));
+        issuer.scopes.insert("tools:read".to_owned(), texts(["reader"]));
+        change(&mut issuer);
+        policy.issuers.insert("corp".to_owned(), issuer);
+        policy
+    }
+
+    fn token<const G: usize, const S: usize>(
+        subject: &str,
+        groups: [&str; G],
+        scopes: [&str; S],
+    ) -> TokenIdentity {
+        TokenIdentity {
+            issuer: "https://login.example".to_owned(),
+            subject: subject.to_owned(),
+            groups: texts(groups),
+            scopes: texts(scopes),
+        }
+    }
+
+    #[test]
+    fn groups_and_scopes_give_roles_and_a_named_subject_has_those_of_its_principal() {
+        let policy = policy(|_| {});
+        let named = policy.identify(&token("1", ["payments"], ["tools:read"])).unwrap();
+        assert_eq!((named.id.as_str(), named.roles), ("ana", texts(["admin"])));
+        let other = policy.identify(&token("2", ["payments", "x"], ["tools:read"])).unwrap();
+        assert_eq!((other.id.as_str(), other.roles), ("corp:2", texts(["payer", "reader"])));
+        let less = policy.identify(&token("2", [], ["tools:read"])).unwrap();
+        assert_eq!(less.roles, texts(["reader"]));
+    }
+
+    #[test]
+    fn nobody_is_somebody_by_chance() {
+        let plain = policy(|_| {});
+        let refused =
+            |policy: &Policy, token: &TokenIdentity| policy.identify(token).unwrap_err().code();
+        assert_eq!(refused(&plain, &token("2", ["admin"], ["ana"])), "identity.roles");
+        let elsewhere =
+            TokenIdentity { issuer: "https://login.example/".to_owned(), ..token("1", [], []) };
+        assert_eq!(refused(&plain, &elsewhere), "identity.issuer");
+        assert_eq!(refused(&plain, &token("a b", ["payments"], [])), "identity.subject");
+        assert_eq!(refused(&plain, &token("a\u{202e}", ["payments"], [])), "identity.subject");
+        let strict = policy(|issuer| issuer.required_scopes = texts(["weaver"]));
+        assert_eq!(refused(&strict, &token("1", [], ["tools:read"])), "identity.scope");
+        let error = policy(|issuer| issuer.groups.clear());
+        let error = error.identify(&token("2", [], ["other"])).unwrap_err();
+        assert_eq!(error, IdentityError::MissingScopes { missing: vec!["tools:read".to_owned()] });
+    }
+}

