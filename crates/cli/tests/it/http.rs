@@ -172,8 +172,9 @@ fn a_session_lives_until_it_is_ended_and_is_its_clients_alone() {
     let web = Web::new("");
     let id = web.open();
     let session = [("mcp-session-id", id.as_str())];
+    let quick = web.post(&session, &request(9, "ping", json!({})));
+    assert_eq!(quick.headers["content-type"], "application/json");
     let done = web.post(&session, &request(2, "tools/call", people()));
-    assert_eq!(done.headers["content-type"], "application/json");
     assert_eq!(done.json()["result"]["isError"], false, "{done:?}");
     let config = web.folder.arg("weaver.toml");
     let other = weaver(&["clients", "add", "other", "--config", &config]);
