@@ -254,11 +254,12 @@ fn shown(status: &DaemonStatus) -> String {
                 format!("{}: {}", output::verdict(false, &server.state), escape::line(problem))
             }
         };
-        let further = match server.further_instances {
+        let dedicated = match server.dedicated_instances {
             0 => String::new(),
-            many => format!(", and {many} of its own for further clients"),
+            1 => ", and 1 for another client".to_owned(),
+            many => format!(", and {many} for other clients"),
         };
-        out.push_str(&format!("  {name}: {state}{further}\n"));
+        out.push_str(&format!("  {name}: {state}{dedicated}\n"));
     }
     out.push_str(&match server.held {
         0 => "\nNo call waits for an approval.\n".to_owned(),

@@ -3,7 +3,7 @@
 //! One look that fails never keeps the others from being taken: whoever asks a doctor has a problem.
 
 mod documents;
-mod examination;
+mod health_check;
 mod state;
 
 use serde_json::json;
@@ -13,10 +13,10 @@ use weaver_types::{Clock as _, SystemClock};
 
 use super::args::Check;
 use super::{Exit, Failure, output};
-use examination::{Examination, Health};
+use health_check::{Health, HealthCheck};
 
 /// What is needed for every look.
-struct Patient {
+struct CheckedGateway {
     config: config::Config,
     now: weaver_types::Timestamp,
 }
@@ -26,27 +26,27 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     let worst = found.iter().map(|one| one.health).max().unwrap_or(Health::Good);
     if args.output.json {
         let ok = worst < Health::Bad;
-        output::json(&json!({ "ok": ok, "examinations": found }))?;
+        output::json(&json!({ "ok": ok, "checks": found }))?;
     } else {
         output::text(&shown(&found))?;
     }
     Ok(if worst < Health::Bad { Exit::Ok } else { Exit::Failed })
 }
 
-fn examine(args: &Check) -> Vec<Examination> {
+fn examine(args: &Check) -> Vec<HealthCheck> {
     let config = match config::load(&args.config) {
         Ok(config) => config,
         Err(errors) => return vec![documents::refused("configuration", &errors)],
     };
-    let patient = Patient { config, now: SystemClock::default().now() };
-    let file = escape::line(&patient.config.file.display().to_string()).into_owned();
-    let mut found = vec![Examination::good("configuration", file)];
-    found.extend(documents::all(&patient));
-    found.extend(state::all(&patient));
+    let checked = CheckedGateway { config, now: SystemClock::default().now() };
+    let file = escape::line(&checked.config.file.display().to_string()).into_owned();
+    let mut found = vec![HealthCheck::good("configuration", file)];
+    found.extend(documents::all(&checked));
+    found.extend(state::all(&checked));
     found
 }
 
-fn shown(found: &[Examination]) -> String {
+fn shown(found: &[HealthCheck]) -> String {
     let width = found.iter().map(|one| one.subject.chars().count()).max().unwrap_or(0);
     let mut out = String::new();
     for one in found {

@@ -70,7 +70,7 @@ pub(super) struct Logout {
 
 pub(super) fn run(args: &Login) -> Result<Exit, Failure> {
     let config = config::load(super::daemon::absolute(&args.config)?)?;
-    let place = Place::of(&config, &args.server, args.principal.as_deref())?;
+    let place = LoginTarget::of(&config, &args.server, args.principal.as_deref())?;
     let agent = Browser::new(place.login.redirect_port, args.no_browser).map_err(Failure::from)?;
     let client =
         OAuthClient::new(place.url.clone(), oauth_settings(&place.login), Arc::new(place.kept))
@@ -115,7 +115,7 @@ fn tell(args: &Login, tokens: &Tokens) -> Result<(), Failure> {
 
 pub(super) fn logout(args: &Logout) -> Result<Exit, Failure> {
     let config = config::load(super::daemon::absolute(&args.config)?)?;
-    let place = Place::of(&config, &args.server, args.principal.as_deref())?;
+    let place = LoginTarget::of(&config, &args.server, args.principal.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let was = runtime.block_on(place.kept.forget()).map_err(failed)?;
     match (args.output.json, was) {
@@ -127,13 +127,13 @@ pub(super) fn logout(args: &Logout) -> Result<Exit, Failure> {
 }
 
 /// A server at which somebody logs in, and where that is kept.
-struct Place {
+struct LoginTarget {
     url: String,
     login: ServerLogin,
     kept: SealedLogin,
 }
 
-impl Place {
+impl LoginTarget {
     fn of(config: &Config, server: &str, principal: Option<&str>) -> Result<Self, Failure> {
         let unknown = || {
             let names = config.upstreams.iter().map(|upstream| upstream.name.as_str());

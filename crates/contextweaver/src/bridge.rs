@@ -15,4 +15,4 @@ pub use decision::{AgentNeeds, ContextEnvelope, DecisionResolver, DecisionSpec};
 pub use error::BridgeError;
 pub use item::{CompiledContextItem, injection_plan_to_compiled_items};
 pub use pack::{MAX_ID, MAX_PACK_BYTES, MAX_PACK_ENTRIES, MAX_PACKS, Pack, PackEntry, PackStore};
-pub use plan::{ContextInjector, InjectionPlan, LeftOut};
+pub use plan::{ContextInjector, ExclusionReason, InjectionPlan};

@@ -58,9 +58,9 @@ fn location(address: &Url) -> io::Result<String> {
     answer.lines().find_map(header).ok_or_else(|| io::Error::other("no redirect"))
 }
 
-struct Fixed(String);
+struct FixedSecret(String);
 
-impl SecretProvider for Fixed {
+impl SecretProvider for FixedSecret {
     fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {
         Box::pin(std::future::ready(Secret::new(Zeroizing::new(self.0.clone()))))
     }
@@ -70,7 +70,7 @@ fn settings() -> OAuthSettings {
     let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
     let context: Value = serde_json::from_str(&context).unwrap_or_default();
     let text = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);
-    let secret = text("client_secret").map(|secret| Arc::new(Fixed(secret)) as _);
+    let secret = text("client_secret").map(|secret| Arc::new(FixedSecret(secret)) as _);
     OAuthSettings {
         client_name: "Weaver".to_owned(),
         client_id: text("client_id"),

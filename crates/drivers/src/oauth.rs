@@ -32,4 +32,4 @@ pub use metadata::{AuthorizationServer, ProtectedResource};
 pub use registration::{ClientAuthentication, ClientIdentity};
 pub use settings::OAuthSettings;
 pub use store::{LoginGuard, LoginStore, MemoryLogins};
-pub use web::{Document, OAuthWeb, Reach};
+pub use web::{AllowedAddresses, Document, OAuthHttpClient};

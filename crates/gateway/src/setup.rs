@@ -30,7 +30,8 @@ pub use review::{Review, ReviewError, ReviewRow};
 pub use revision::PolicyRevision;
 pub use secrets::StoredSecret;
 pub use selection::{
-    LeftOut, Machine, Origin, SelectedServer, Selection, ServerFolders, TakenNames, matching_server,
+    Machine, Origin, SelectedServer, Selection, ServerFolders, SkippedServer, TakenNames,
+    matching_server,
 };
 pub use update::{Changes, Update};
 

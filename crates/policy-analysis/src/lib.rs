@@ -45,6 +45,7 @@ mod reachability;
 mod representative_names;
 mod request;
 mod sql;
+mod toml_text;
 
 pub use cases::{Case, CaseError, CaseResult, Cases, Expectation};
 pub use catalogue::{Catalogue, CatalogueOrigin};

@@ -23,7 +23,7 @@ use weaver_policy::{PolicySet, Rule};
 
 use crate::history::RecordedCall;
 use evidence::Evidence;
-pub use evidence::LeftOut;
+pub use evidence::ExclusionReason;
 pub use text::{match_text, policy_text, predicate_text, rule_text};
 pub use widths::{AllowProposal, AllowWidth, NotAllowable, allow};
 
@@ -51,12 +51,12 @@ pub struct Suggestions {
     /// The rules, those that allow before those that ask.
     pub rules: Vec<SuggestedRule>,
     /// The calls that no rule rests on, by the reason: how many, and the first of them.
-    pub left_out: BTreeMap<LeftOut, LeftOutCalls>,
+    pub left_out: BTreeMap<ExclusionReason, ExcludedCalls>,
 }
 
 /// Calls that no suggestion rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct LeftOutCalls {
+pub struct ExcludedCalls {
     /// How many.
     pub calls: usize,
     /// The first of them.

@@ -7,14 +7,14 @@ use weaver_policy::PolicySet;
 use weaver_text::escape;
 use weaver_types::Timestamp;
 
-use super::Patient;
-use super::examination::Examination;
+use super::CheckedGateway;
+use super::health_check::HealthCheck;
 
 /// How long before a document or key ends that is told.
 const NOTICE: Duration = Duration::from_secs(30 * 86_400);
 
 /// What is refused as a whole, by its first finding.
-pub(super) fn refused(subject: &str, errors: &ConfigErrors) -> Examination {
+pub(super) fn refused(subject: &str, errors: &ConfigErrors) -> HealthCheck {
     let findings = errors.findings();
     let first = findings.first().map_or_else(String::new, |finding| {
         let line = finding.line.map_or_else(String::new, |line| format!(":{line}"));
@@ -25,11 +25,11 @@ pub(super) fn refused(subject: &str, errors: &ConfigErrors) -> Examination {
         more => format!(" (and {more} more)"),
     };
     let found = format!("{}{more}", escape::line(&first));
-    Examination::bad(subject, found, "`weaver check` lists everything that is wrong")
+    HealthCheck::bad(subject, found, "`weaver check` lists everything that is wrong")
 }
 
-pub(super) fn all(patient: &Patient) -> Vec<Examination> {
-    let set = match config::load_policy(&patient.config, false, patient.now) {
+pub(super) fn all(checked: &CheckedGateway) -> Vec<HealthCheck> {
+    let set = match config::load_policy(&checked.config, false, checked.now) {
         Ok(set) => set,
         Err(errors) => return vec![refused("documents", &errors)],
     };
@@ -38,39 +38,39 @@ pub(super) fn all(patient: &Patient) -> Vec<Examination> {
         .iter()
         .map(|(kind, document)| format!("{kind} {} version {}", document.id, document.version))
         .collect();
-    let mut found = vec![Examination::good("documents", versions.join(", "))];
-    found.extend(endings(&set).into_iter().filter_map(|ending| ending.told(patient.now)));
-    found.push(approvers(&set, patient.now));
+    let mut found = vec![HealthCheck::good("documents", versions.join(", "))];
+    found.extend(endings(&set).into_iter().filter_map(|ending| ending.told(checked.now)));
+    found.push(approvers(&set, checked.now));
     found
 }
 
 /// Something that counts until a time.
-struct Ending {
+struct Expiry {
     what: String,
     at: Timestamp,
     next: &'static str,
 }
 
-impl Ending {
-    fn told(&self, now: Timestamp) -> Option<Examination> {
+impl Expiry {
+    fn told(&self, now: Timestamp) -> Option<HealthCheck> {
         let at = self.at.rfc3339();
         if self.at <= now {
             let found = format!("{} has ended at {at}", self.what);
-            return Some(Examination::bad("keys", found, self.next));
+            return Some(HealthCheck::bad("keys", found, self.next));
         }
         (self.at.since(now) < NOTICE)
-            .then(|| Examination::notable("keys", format!("{} ends at {at}", self.what), self.next))
+            .then(|| HealthCheck::notable("keys", format!("{} ends at {at}", self.what), self.next))
     }
 }
 
-fn endings(set: &PolicySet) -> Vec<Ending> {
+fn endings(set: &PolicySet) -> Vec<Expiry> {
     const AGAIN: &str = "sign a new version: `weaver sign FILE`";
     const ANOTHER: &str =
         "add another key to keys.toml and sign it: `weaver keys new`, `weaver sign`";
     let document = |what: &str, at: Option<Timestamp>| {
-        at.map(|at| Ending { what: format!("the {what} document"), at, next: AGAIN })
+        at.map(|at| Expiry { what: format!("the {what} document"), at, next: AGAIN })
     };
-    let mut all: Vec<Ending> = Vec::new();
+    let mut all: Vec<Expiry> = Vec::new();
     all.extend(document("policy", set.policy().expires));
     all.extend(document("contracts", set.contracts().expires));
     let Some(keys) = set.keys() else { return all };
@@ -81,16 +81,16 @@ fn endings(set: &PolicySet) -> Vec<Ending> {
             approver.keys.values().map(|key| key.not_after).collect();
         let last = ends.and_then(|ends| ends.into_iter().max());
         let what = format!("the last key of the approver `{person}`");
-        all.extend(last.map(|at| Ending { what, at, next: ANOTHER }));
+        all.extend(last.map(|at| Expiry { what, at, next: ANOTHER }));
     }
     for (name, signer) in &keys.signers {
         let what = format!("the key of the signer `{name}`");
-        all.extend(signer.key.not_after.map(|at| Ending { what, at, next: ANOTHER }));
+        all.extend(signer.key.not_after.map(|at| Expiry { what, at, next: ANOTHER }));
     }
     all
 }
 
-fn approvers(set: &PolicySet, now: Timestamp) -> Examination {
+fn approvers(set: &PolicySet, now: Timestamp) -> HealthCheck {
     let people = set.keys().map(|keys| &keys.approvers);
     let counting = people
         .into_iter()
@@ -98,11 +98,11 @@ fn approvers(set: &PolicySet, now: Timestamp) -> Examination {
         .filter(|(_, approver)| approver.keys.values().any(|key| key.counts_at(now)));
     let names: Vec<&str> = counting.map(|(name, _)| name.as_str()).collect();
     match names.as_slice() {
-        [] => Examination::notable(
+        [] => HealthCheck::notable(
             "approvers",
             "nobody can release a held call",
             "make a key and name it in keys.toml: `weaver keys new --out me.key --id me`",
         ),
-        names => Examination::good("approvers", names.join(", ")),
+        names => HealthCheck::good("approvers", names.join(", ")),
     }
 }

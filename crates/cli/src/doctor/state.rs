@@ -11,8 +11,8 @@ use weaver_trace_store::Reader;
 use weaver_trace_store::verify::verify;
 use weaver_types::ledger::LedgerError;
 
-use super::Patient;
-use super::examination::Examination;
+use super::CheckedGateway;
+use super::health_check::HealthCheck;
 use crate::connect::{self, Place};
 
 /// Up to how many events the log is verified while one waits.
@@ -25,47 +25,47 @@ const CLOCK_LEEWAY: Duration = Duration::from_secs(60);
 /// How old the last signed checkpoint may be.
 const OLD_CHECKPOINT: Duration = Duration::from_secs(2 * 86_400);
 
-pub(super) fn all(patient: &Patient) -> Vec<Examination> {
+pub(super) fn all(checked: &CheckedGateway) -> Vec<HealthCheck> {
     let mut found = Vec::new();
-    found.extend(disk(patient));
-    found.extend(log(patient));
+    found.extend(disk(checked));
+    found.extend(log(checked));
     #[cfg(unix)]
-    found.extend(gateway(patient));
-    found.push(clients(patient));
+    found.extend(gateway(checked));
+    found.push(clients(checked));
     found
 }
 
 /// The file system that the ledger lies on.
 #[cfg(unix)]
-fn disk(patient: &Patient) -> Option<Examination> {
-    let folder = patient.config.store.ancestors().skip(1).find(|folder| folder.is_dir())?;
+fn disk(checked: &CheckedGateway) -> Option<HealthCheck> {
+    let folder = checked.config.store.ancestors().skip(1).find(|folder| folder.is_dir())?;
     let seen = rustix::fs::statvfs(folder).ok()?;
     let free = seen.f_bavail.saturating_mul(seen.f_frsize);
     let found =
         format!("{} MB free in {}", free >> 20, escape::line(&folder.display().to_string()));
     let next = "make room, or prune the log: `weaver trace prune --help`; with none left, calls are refused";
     Some(match free {
-        0..NO_SPACE => Examination::bad("disk", found, next),
-        NO_SPACE..LITTLE_SPACE => Examination::notable("disk", found, next),
-        _ => Examination::good("disk", found),
+        0..NO_SPACE => HealthCheck::bad("disk", found, next),
+        NO_SPACE..LITTLE_SPACE => HealthCheck::notable("disk", found, next),
+        _ => HealthCheck::good("disk", found),
     })
 }
 
 #[cfg(not(unix))]
-fn disk(_patient: &Patient) -> Option<Examination> {
+fn disk(_patient: &CheckedGateway) -> Option<HealthCheck> {
     None
 }
 
 /// The log: whether it verifies, whether the clock is behind it, and whether checkpoints are signed.
-fn log(patient: &Patient) -> Vec<Examination> {
-    let store = &patient.config.store;
+fn log(checked: &CheckedGateway) -> Vec<HealthCheck> {
+    let store = &checked.config.store;
     if !store.is_file() {
-        return vec![Examination::good("log", "none yet; the first call begins it")];
+        return vec![HealthCheck::good("log", "none yet; the first call begins it")];
     }
     let restore = "restore the ledger from a copy: `docs/guide/operating.md`, *Backup*";
     let unreadable = |error: LedgerError| {
         let found = format!("{}: {error}", store.display());
-        vec![Examination::bad("log", escape::line(&found), restore)]
+        vec![HealthCheck::bad("log", escape::line(&found), restore)]
     };
     let reader = match Reader::open(store) {
         Ok(reader) => reader,
@@ -78,36 +78,36 @@ fn log(patient: &Patient) -> Vec<Examination> {
     let mut found = Vec::new();
     if size > VERIFIED {
         let said = format!("{size} events, too many to verify in passing");
-        found.push(Examination::notable("log", said, "`weaver trace verify` verifies them"));
+        found.push(HealthCheck::notable("log", said, "`weaver trace verify` verifies them"));
     } else {
         match verify(&reader, None) {
             Ok(report) => {
-                found.push(Examination::good("log", format!("{size} events, verified")));
-                let ahead = report.last_at.filter(|at| at.since(patient.now) > CLOCK_LEEWAY);
+                found.push(HealthCheck::good("log", format!("{size} events, verified")));
+                let ahead = report.last_at.filter(|at| at.since(checked.now) > CLOCK_LEEWAY);
                 found.extend(ahead.map(|at| {
                     let said = format!("the log goes to {}, which is yet to come", at.rfc3339());
                     let next = "set the clock; rates and times of approvals depend on it";
-                    Examination::bad("clock", said, next)
+                    HealthCheck::bad("clock", said, next)
                 }));
             }
             Err(error) => {
                 let said = format!("it does not verify: {error}");
                 let next =
                     "`weaver trace verify` says where it was changed; keep the file as it is";
-                found.push(Examination::bad("log", escape::line(&said), next));
+                found.push(HealthCheck::bad("log", escape::line(&said), next));
             }
         }
     }
-    found.extend(checkpoints(patient, &reader));
+    found.extend(checkpoints(checked, &reader));
     found
 }
 
-fn checkpoints(patient: &Patient, reader: &Reader) -> Vec<Examination> {
+fn checkpoints(checked: &CheckedGateway, reader: &Reader) -> Vec<HealthCheck> {
     let Ok(Some(status)) = Status::of(reader) else { return Vec::new() };
     let mut found = Vec::new();
     if let Some(trouble) = &status.refused {
         let said = format!("none is signed since {}: {}", trouble.at.rfc3339(), trouble.problem);
-        found.push(Examination::bad(
+        found.push(HealthCheck::bad(
             "checkpoints",
             escape::line(&said),
             "`weaver check` says more",
@@ -118,17 +118,17 @@ fn checkpoints(patient: &Patient, reader: &Reader) -> Vec<Examination> {
         let said =
             format!("none arrives at {name} since {}: {}", trouble.at.rfc3339(), trouble.problem);
         let next = "look at the place under `[log] publish`; they are sent again by themselves";
-        found.push(Examination::bad("checkpoints", escape::line(&said), next));
+        found.push(HealthCheck::bad("checkpoints", escape::line(&said), next));
     }
     match &status.signed {
-        Some(signed) if patient.now.since(signed.at) > OLD_CHECKPOINT => {
+        Some(signed) if checked.now.since(signed.at) > OLD_CHECKPOINT => {
             let said = format!("the last was signed at {}", signed.at.rfc3339());
             let next = "`weaver trace checkpoint` signs one; a running gateway does it by itself";
-            found.push(Examination::notable("checkpoints", said, next));
+            found.push(HealthCheck::notable("checkpoints", said, next));
         }
         Some(signed) if found.is_empty() => {
             let said = format!("{} events signed at {}", signed.size, signed.at.rfc3339());
-            found.push(Examination::good("checkpoints", said));
+            found.push(HealthCheck::good("checkpoints", said));
         }
         _ => {}
     }
@@ -137,22 +137,22 @@ fn checkpoints(patient: &Patient, reader: &Reader) -> Vec<Examination> {
 
 /// The daemon and its servers. Without one, the programs of the servers.
 #[cfg(unix)]
-fn gateway(patient: &Patient) -> Vec<Examination> {
-    match daemon::status(&patient.config.store) {
-        Ok(status) => running(patient, &status),
+fn gateway(checked: &CheckedGateway) -> Vec<HealthCheck> {
+    match daemon::status(&checked.config.store) {
+        Ok(status) => running(checked, &status),
         Err(DaemonError::NotRunning) => {
             let said = "no daemon runs; the next client starts it";
-            vec![Examination::good("gateway", said)]
+            vec![HealthCheck::good("gateway", said)]
         }
         Err(error) => {
             let next = "`weaver restart` starts another; `weaver logs` says what happened";
-            vec![Examination::bad("gateway", escape::line(&error.to_string()), next)]
+            vec![HealthCheck::bad("gateway", escape::line(&error.to_string()), next)]
         }
     }
 }
 
 #[cfg(unix)]
-fn running(patient: &Patient, status: &DaemonStatus) -> Vec<Examination> {
+fn running(checked: &CheckedGateway, status: &DaemonStatus) -> Vec<HealthCheck> {
     let own = env!("CARGO_PKG_VERSION");
     let said = format!(
         "version {}, process {}, {} sessions",
@@ -161,10 +161,10 @@ fn running(patient: &Patient, status: &DaemonStatus) -> Vec<Examination> {
         status.server.sessions.len()
     );
     let mut found = vec![if status.version == own {
-        Examination::good("gateway", said)
+        HealthCheck::good("gateway", said)
     } else {
         let said = format!("{said}; installed is {own}");
-        Examination::notable("gateway", said, "`weaver restart` brings the installed version")
+        HealthCheck::notable("gateway", said, "`weaver restart` brings the installed version")
     }];
     for (name, server) in &status.server.servers {
         let subject = format!("server {name}");
@@ -172,15 +172,15 @@ fn running(patient: &Patient, status: &DaemonStatus) -> Vec<Examination> {
         found.push(match problem {
             None if server.changed_tools > 0 => {
                 let said = format!("{} of its tools are not as approved", server.changed_tools);
-                Examination::notable(&subject, said, "`weaver contracts list` shows what changed")
+                HealthCheck::notable(&subject, said, "`weaver contracts list` shows what changed")
             }
-            None => Examination::good(&subject, "ready"),
+            None => HealthCheck::good(&subject, "ready"),
             Some(problem) if server.state == "starting" => {
-                Examination::notable(&subject, problem, "wait a moment and look again")
+                HealthCheck::notable(&subject, problem, "wait a moment and look again")
             }
             Some(problem) => {
-                let line = format!("`[mcpServers.{name}]` in {}", patient.config.file.display());
-                Examination::bad(
+                let line = format!("`[mcpServers.{name}]` in {}", checked.config.file.display());
+                HealthCheck::bad(
                     &subject,
                     problem,
                     &format!("mend {line}; it is tried again by itself"),
@@ -190,19 +190,19 @@ fn running(patient: &Patient, status: &DaemonStatus) -> Vec<Examination> {
     }
     if status.server.held > 0 {
         let said = format!("{} calls wait for a person", status.server.held);
-        found.push(Examination::notable("approvals", said, "`weaver approve list` shows them"));
+        found.push(HealthCheck::notable("approvals", said, "`weaver approve list` shows them"));
     }
     found
 }
 
-fn clients(patient: &Patient) -> Examination {
+fn clients(checked: &CheckedGateway) -> HealthCheck {
     let states =
-        Place::open(Some(&patient.config.file)).and_then(|place| connect::client_states(&place));
+        Place::open(Some(&checked.config.file)).and_then(|place| connect::client_states(&place));
     let states = match states {
         Ok(states) => states,
         Err(failure) => {
             let next = "`weaver connect --status` says more";
-            return Examination::bad("clients", escape::line(&failure.message), next);
+            return HealthCheck::bad("clients", escape::line(&failure.message), next);
         }
     };
     let live = |state| matches!(state, ConnectionState::Connected | ConnectionState::Edited);
@@ -210,15 +210,15 @@ fn clients(patient: &Patient) -> Examination {
         states.iter().filter(|one| !live(one.state)).map(|one| one.name.as_str()).collect();
     if !lost.is_empty() {
         let said = format!("{} no longer come through Weaver", lost.join(", "));
-        return Examination::bad("clients", said, "`weaver connect` puts them behind it again");
+        return HealthCheck::bad("clients", said, "`weaver connect` puts them behind it again");
     }
     match states.as_slice() {
         [] => {
-            Examination::notable("clients", "none was connected", "`weaver connect` connects yours")
+            HealthCheck::notable("clients", "none was connected", "`weaver connect` connects yours")
         }
         all => {
             let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
-            Examination::good("clients", names.join(", "))
+            HealthCheck::good("clients", names.join(", "))
         }
     }
 }

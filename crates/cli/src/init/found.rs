@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use weaver_gateway::clients::{ClientFile, Folders};
-use weaver_gateway::setup::{LeftOut, Machine, Selection, TakenNames};
+use weaver_gateway::setup::{Machine, Selection, SkippedServer, TakenNames};
 use weaver_text::escape;
 
 use crate::{Exit, Failure, output};
@@ -65,9 +65,9 @@ pub(super) fn told(files: &[ClientFile], selection: &Selection) -> String {
 }
 
 /// The servers that are not taken over, each with its reason.
-pub(super) fn left_out(left: &[LeftOut]) -> String {
+pub(super) fn left_out(left: &[SkippedServer]) -> String {
     let mut out = String::new();
-    for LeftOut { origin, line, reason } in left {
+    for SkippedServer { origin, line, reason } in left {
         let (name, client) = (escape::line(&origin.name), escape::line(&origin.client));
         let place = if *line > 0 { format!(", line {line}") } else { String::new() };
         let note = output::bold("left out");

@@ -17,13 +17,13 @@ use crate::{Exit, Failure, config_path, output};
 const MAX_SHOWN: usize = 20;
 
 /// Where the documents and the ledger of a history lie.
-pub(crate) struct HistoryPlace {
+pub(crate) struct HistoryPaths {
     pub(crate) store: PathBuf,
     pub(crate) contracts: PathBuf,
     pub(crate) keys: Option<PathBuf>,
 }
 
-impl HistoryPlace {
+impl HistoryPaths {
     /// As the arguments say, and for the rest as the configuration does.
     pub(crate) fn of(args: &HistorySource) -> Result<Self, Failure> {
         let calls = args.store.as_ref().or(args.history.as_ref());
@@ -61,7 +61,7 @@ impl HistoryPlace {
 
 pub(super) fn run(args: &Replay) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
-    let place = HistoryPlace::of(&args.source)?;
+    let place = HistoryPaths::of(&args.source)?;
     let draft = place.draft(&args.draft, now)?;
     let history = place.calls(&args.source, now)?;
     let report = report(&draft, &history, args.source.since, now);

@@ -7,7 +7,7 @@ use weaver_types::{Clock as _, SystemClock};
 
 use super::args::Suggest;
 use super::documents;
-use super::replay::HistoryPlace;
+use super::replay::HistoryPaths;
 use crate::{Exit, Failure, output};
 
 /// A policy that says nothing: contracts alone count for what a tool can do.
@@ -15,7 +15,7 @@ const NO_RULES: &str = "kind = \"policy\"\nformat = 1\nid = \"none\"\nversion = 
 
 pub(super) fn run(args: &Suggest) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
-    let place = HistoryPlace::of(&args.source)?;
+    let place = HistoryPaths::of(&args.source)?;
     let set = documents::with_contracts(NO_RULES, &place.contracts, now)?;
     let history = place.calls(&args.source, now)?;
     let suggestions = suggest::suggest(&set, history.calls());

@@ -7,7 +7,7 @@ use crate::support::{Folder, weaver};
 
 fn examine(folder: &Folder) -> (i32, Vec<Value>) {
     let run = weaver(&["doctor", "--config", &folder.arg("weaver.toml"), "--json"]);
-    let found = run.json()["examinations"].as_array().unwrap().clone();
+    let found = run.json()["checks"].as_array().unwrap().clone();
     (run.code, found)
 }
 

@@ -12,7 +12,7 @@ use super::pack::{Pack, PackStore, shown};
 
 /// Why something was left out of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LeftOut {
+pub enum ExclusionReason {
     /// The store has no such pack.
     Missing,
     /// It is more confidential than the context may show.
@@ -31,7 +31,7 @@ pub struct InjectionPlan {
     /// What is shown, in this order: the required packs, then the optional ones.
     pub(super) items: Vec<CompiledContextItem>,
     /// Optional packs, or entries of them as `pack/entry`, that are not shown, and why.
-    pub left_out: Vec<(String, LeftOut)>,
+    pub left_out: Vec<(String, ExclusionReason)>,
     /// The tokens that there were.
     pub budget_tokens: usize,
     /// The tokens of what is shown.
@@ -106,17 +106,17 @@ impl<'a> ContextInjector<'a> {
         envelope: &ContextEnvelope,
     ) {
         let Some(pack) = pack else {
-            return plan.left_out.push((id.to_owned(), LeftOut::Missing));
+            return plan.left_out.push((id.to_owned(), ExclusionReason::Missing));
         };
         if pack.label.confidentiality > envelope.clearance {
-            return plan.left_out.push((id.to_owned(), LeftOut::Sensitivity));
+            return plan.left_out.push((id.to_owned(), ExclusionReason::Sensitivity));
         }
         for item in self.items(pack) {
             let room = plan.budget_tokens - plan.used_tokens;
             if item.tokens.is_some_and(|tokens| tokens <= room) {
                 plan.show(item);
             } else {
-                plan.left_out.push((entry_id(&pack.id, &item.entry), LeftOut::Budget));
+                plan.left_out.push((entry_id(&pack.id, &item.entry), ExclusionReason::Budget));
             }
         }
     }

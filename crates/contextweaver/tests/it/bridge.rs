@@ -2,7 +2,7 @@
 
 use contextweaver::bridge::{
     AgentNeeds, BridgeError, ContextEnvelope, ContextInjector, DecisionResolver, DecisionSpec,
-    InjectionPlan, LeftOut, Pack, PackStore, injection_plan_to_compiled_items,
+    ExclusionReason, InjectionPlan, Pack, PackStore, injection_plan_to_compiled_items,
 };
 use contextweaver::compile::{ContextItem, ItemKind};
 use weaver_text::token::{CharsPerFour, Tiktoken, TokenCounter};
@@ -69,7 +69,10 @@ fn a_plan_carries_labels_sources_and_tokens_to_its_items() {
     );
     assert_eq!(
         plan.left_out,
-        [("history/long".to_owned(), LeftOut::Budget), ("gone".to_owned(), LeftOut::Missing),]
+        [
+            ("history/long".to_owned(), ExclusionReason::Budget),
+            ("gone".to_owned(), ExclusionReason::Missing),
+        ]
     );
     let counted: usize = items
         .iter()
@@ -138,7 +141,7 @@ fn what_is_required_has_room_and_may_be_shown_or_there_is_no_plan() {
     let secret = plan(spec().requires("salaries"), &none).unwrap_err();
     assert_eq!(secret.code(), "bridge.withheld");
     let optional = plan(spec().prefers("salaries"), &none).unwrap();
-    assert_eq!(optional.left_out, [("salaries".to_owned(), LeftOut::Sensitivity)]);
+    assert_eq!(optional.left_out, [("salaries".to_owned(), ExclusionReason::Sensitivity)]);
     let cleared = ContextEnvelope { clearance: Confidentiality::Confidential, ..none };
     let shown = plan(spec().requires("salaries"), &cleared).unwrap();
     assert_eq!(shown.label.confidentiality, Confidentiality::Confidential);

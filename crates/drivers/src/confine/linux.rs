@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use super::launch::Confined;
 use super::{ConfineError, Confinement, Demand, Enforced, Neighbours, Network, Protection};
 use cover::Covering;
-use reach::Reach;
+use reach::AllowedAddresses;
 use user::Account;
 
 /// What came of one step: what is in force, or why it is not.
@@ -107,7 +107,7 @@ fn cover(denied: &BTreeSet<PathBuf>, progress: &mut Progress) -> bool {
 fn filter_calls(denied: &BTreeSet<PathBuf>, covered: bool, progress: &mut Progress) {
     let process = rustix::process::getpid();
     let traced_by_rules = progress.enforced.protections.contains(&Protection::Files);
-    let reach = Reach {
+    let reach = AllowedAddresses {
         process: process.as_raw_nonzero().get().unsigned_abs(),
         own_group: rustix::process::getpgrp() == process,
         traced_by_rules,

@@ -21,7 +21,7 @@ use super::metadata::{AuthorizationServer, ProtectedResource};
 use super::registration::ClientIdentity;
 use super::settings::OAuthSettings;
 use super::store::{LoginGuard, LoginStore};
-use super::web::{OAuthWeb, reach_of};
+use super::web::{OAuthHttpClient, reach_of};
 
 /// The scope by which OpenID Connect gives refresh tokens.
 const OFFLINE: &str = "offline_access";
@@ -34,7 +34,7 @@ pub struct OAuthClient {
     agent: Option<Arc<dyn AuthorizationAgent>>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
-    web: OnceCell<OAuthWeb>,
+    web: OnceCell<OAuthHttpClient>,
 }
 
 impl fmt::Debug for OAuthClient {
@@ -124,7 +124,7 @@ impl OAuthClient {
                 None => Err(OAuthError::LoginRequired),
             };
         }
-        self.authorize(challenge, LoginWay::Redirect).await.map(drop)
+        self.authorize(challenge, LoginFlow::Redirect).await.map(drop)
     }
 
     /// Has a person log in at the authorization server, in a browser on this machine.
@@ -133,7 +133,7 @@ impl OAuthClient {
     /// [`OAuthError`].
     pub async fn log_in(&self) -> Result<Login, OAuthError> {
         let challenge = self.web().await?.challenge(&self.server).await?;
-        self.authorize(&challenge, LoginWay::Redirect).await
+        self.authorize(&challenge, LoginFlow::Redirect).await
     }
 
     /// Has a person log in with a code that is typed in on another device (RFC 8628), where the
@@ -143,13 +143,14 @@ impl OAuthClient {
     /// [`OAuthError`].
     pub async fn log_in_with_code(&self) -> Result<Login, OAuthError> {
         let challenge = self.web().await?.challenge(&self.server).await?;
-        self.authorize(&challenge, LoginWay::Device).await
+        self.authorize(&challenge, LoginFlow::Device).await
     }
 
-    async fn web(&self) -> Result<&OAuthWeb, OAuthError> {
+    async fn web(&self) -> Result<&OAuthHttpClient, OAuthError> {
         let server = self.address()?;
         let make = || async {
-            OAuthWeb::new(reach_of(&server).await).with_authority(self.settings.authority.clone())
+            OAuthHttpClient::new(reach_of(&server).await)
+                .with_authority(self.settings.authority.clone())
         };
         Ok(self.web.get_or_init(make).await)
     }
@@ -211,7 +212,7 @@ impl OAuthClient {
     }
 
     /// Has a person agree, and keeps what comes of it.
-    async fn authorize(&self, challenge: &Challenge, way: LoginWay) -> Result<Login, OAuthError> {
+    async fn authorize(&self, challenge: &Challenge, way: LoginFlow) -> Result<Login, OAuthError> {
         let agent = self.agent.as_deref().ok_or(OAuthError::LoginRequired)?;
         let web = self.web().await?;
         let mut guard = self.store.lock().await?;
@@ -228,7 +229,7 @@ impl OAuthClient {
         let (settings, url) = (&self.settings, found.token_endpoint.as_str());
         let endpoint = TokenEndpoint { web, settings, client: &client, url, resource };
         let grant = match way {
-            LoginWay::Redirect => {
+            LoginFlow::Redirect => {
                 let code = request.run(agent, self.random.as_ref()).await?;
                 let form = [
                     ("grant_type", "authorization_code"),
@@ -238,7 +239,7 @@ impl OAuthClient {
                 ];
                 endpoint.ask(&form).await?
             }
-            LoginWay::Device => device::run(&endpoint, &request, agent).await?,
+            LoginFlow::Device => device::run(&endpoint, &request, agent).await?,
         };
         let login = Login {
             resource: found.resource.resource.clone(),
@@ -257,9 +258,9 @@ impl OAuthClient {
     /// Finds whose tokens the server takes, and what is needed to ask for one.
     async fn discover(
         &self,
-        web: &OAuthWeb,
+        web: &OAuthHttpClient,
         challenge: &Challenge,
-    ) -> Result<Discovered, OAuthError> {
+    ) -> Result<DiscoveredServer, OAuthError> {
         let address = self.address()?;
         let resource = match ProtectedResource::find(web, &address, challenge).await? {
             Some(resource) => resource,
@@ -281,13 +282,13 @@ impl OAuthClient {
             what: "the metadata of the authorization server",
             reason: "it has no `token_endpoint`",
         })?;
-        Ok(Discovered { resource, server, token_endpoint, before })
+        Ok(DiscoveredServer { resource, server, token_endpoint, before })
     }
 
     /// How this client is known there: as before, or anew.
     async fn client(
         &self,
-        web: &OAuthWeb,
+        web: &OAuthHttpClient,
         server: &AuthorizationServer,
         before: Option<&Login>,
         agent: &dyn AuthorizationAgent,
@@ -304,8 +305,8 @@ impl OAuthClient {
 
     /// The scopes to ask for: those of the challenge, else all that the resource knows; with what
     /// the login had before where more are wanted, so that nothing is lost by a step up.
-    fn scopes(&self, challenge: &Challenge, found: &Discovered) -> BTreeSet<String> {
-        let Discovered { resource, server, before, .. } = found;
+    fn scopes(&self, challenge: &Challenge, found: &DiscoveredServer) -> BTreeSet<String> {
+        let DiscoveredServer { resource, server, before, .. } = found;
         let wanted = match challenge.scopes.is_empty() {
             false => &challenge.scopes,
             true => &resource.scopes_supported,
@@ -322,7 +323,7 @@ impl OAuthClient {
 }
 
 /// Whose tokens a server takes, and what is needed to ask for one.
-struct Discovered {
+struct DiscoveredServer {
     resource: ProtectedResource,
     server: AuthorizationServer,
     token_endpoint: String,
@@ -332,7 +333,7 @@ struct Discovered {
 
 /// How a person logs in.
 #[derive(Clone, Copy)]
-enum LoginWay {
+enum LoginFlow {
     Redirect,
     Device,
 }

@@ -11,7 +11,7 @@ use super::error::{OAuthError, refused};
 use super::metadata::text;
 use super::registration::{ClientAuthentication, ClientIdentity};
 use super::settings::OAuthSettings;
-use super::web::OAuthWeb;
+use super::web::OAuthHttpClient;
 
 const WHAT: &str = "a token";
 /// The longest token, in bytes.
@@ -30,7 +30,7 @@ pub(super) struct Grant {
 
 /// Who asks, and where.
 pub(super) struct TokenEndpoint<'a> {
-    pub(super) web: &'a OAuthWeb,
+    pub(super) web: &'a OAuthHttpClient,
     pub(super) settings: &'a OAuthSettings,
     pub(super) client: &'a ClientIdentity,
     pub(super) url: &'a str,

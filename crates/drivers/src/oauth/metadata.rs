@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::challenge::Challenge;
 use super::error::OAuthError;
-use super::web::OAuthWeb;
+use super::web::OAuthHttpClient;
 
 /// The most entries of one list of a document.
 const MAX_LIST: usize = 200;
@@ -62,7 +62,7 @@ impl ProtectedResource {
     /// # Errors
     /// [`OAuthError::Document`], for a document that speaks for another resource.
     pub async fn find(
-        web: &OAuthWeb,
+        web: &OAuthHttpClient,
         server: &Url,
         challenge: &Challenge,
     ) -> Result<Option<Self>, OAuthError> {
@@ -121,7 +121,7 @@ impl AuthorizationServer {
     ///
     /// # Errors
     /// [`OAuthError`], when there is none that can be used.
-    pub async fn find(web: &OAuthWeb, issuer: &str) -> Result<Self, OAuthError> {
+    pub async fn find(web: &OAuthHttpClient, issuer: &str) -> Result<Self, OAuthError> {
         let wrong = |reason| OAuthError::Document { what: SERVER, reason };
         let at = Url::parse(issuer)
             .map_err(|_| OAuthError::Address { what: SERVER, reason: "it is no url" })?;

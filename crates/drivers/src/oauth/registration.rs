@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::error::{OAuthError, refused};
 use super::metadata::{AuthorizationServer, text};
 use super::settings::OAuthSettings;
-use super::web::OAuthWeb;
+use super::web::OAuthHttpClient;
 use crate::http::Secret;
 
 const WHAT: &str = "the registration of this client";
@@ -83,7 +83,7 @@ impl ClientIdentity {
     /// How this client is known there, in the order of the protocol: registered before, by its
     /// document, by registering now.
     pub(super) async fn establish(
-        web: &OAuthWeb,
+        web: &OAuthHttpClient,
         server: &AuthorizationServer,
         settings: &OAuthSettings,
         redirect_uri: &str,
@@ -129,7 +129,7 @@ impl ClientIdentity {
     }
 
     async fn register(
-        web: &OAuthWeb,
+        web: &OAuthHttpClient,
         server: &AuthorizationServer,
         settings: &OAuthSettings,
         endpoint: &str,

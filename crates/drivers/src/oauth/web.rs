@@ -29,7 +29,7 @@ const MAX_URL: usize = 4 * 1024;
 
 /// Where requests may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum AllowedAddresses {
     /// To public addresses alone: what a server on the public network names cannot lead to a machine
     /// inside (server-side request forgery).
     Public,
@@ -38,8 +38,8 @@ pub enum Reach {
 }
 
 /// The way to authorization servers.
-pub struct OAuthWeb {
-    reach: Reach,
+pub struct OAuthHttpClient {
+    reach: AllowedAddresses,
     authority: Option<Authority>,
     plain: OnceLock<Client>,
     tls: OnceLock<Client>,
@@ -56,10 +56,10 @@ pub struct Document {
     pub max_age: Option<Duration>,
 }
 
-impl OAuthWeb {
+impl OAuthHttpClient {
     /// Prepares the way; nothing is sent.
     #[must_use]
-    pub fn new(reach: Reach) -> Self {
+    pub fn new(reach: AllowedAddresses) -> Self {
         Self { reach, authority: None, plain: OnceLock::new(), tls: OnceLock::new() }
     }
 
@@ -181,7 +181,7 @@ impl OAuthWeb {
             (Some(address), _) if crate::http::is_metadata_service(address) => {
                 Err(refused("it leads to a metadata service"))
             }
-            (Some(address), Reach::Public) if !is_public(address) => {
+            (Some(address), AllowedAddresses::Public) if !is_public(address) => {
                 Err(refused("it leads to an address that is not public"))
             }
             _ => Ok(url),
@@ -193,7 +193,7 @@ impl OAuthWeb {
         if let Some(client) = slot.get() {
             return Ok(client);
         }
-        let guard = (self.reach == Reach::Public)
+        let guard = (self.reach == AllowedAddresses::Public)
             .then(|| Guard { lookup: system_lookup(), networks: Arc::default() });
         let made = client::client(url, guard, self.authority.as_ref())
             .map_err(|reason| OAuthError::Unavailable { what, reason })?;
@@ -202,19 +202,23 @@ impl OAuthWeb {
 }
 
 /// Whether this server is a public one, so that what it names must be public too.
-pub(super) async fn reach_of(server: &Url) -> Reach {
+pub(super) async fn reach_of(server: &Url) -> AllowedAddresses {
     if crate::http::is_here(server) {
-        return Reach::Anywhere;
+        return AllowedAddresses::Anywhere;
     }
     if let Some(address) = address(server) {
-        return if is_public(address) { Reach::Public } else { Reach::Anywhere };
+        return if is_public(address) {
+            AllowedAddresses::Public
+        } else {
+            AllowedAddresses::Anywhere
+        };
     }
-    let Some(host) = server.host_str() else { return Reach::Public };
+    let Some(host) = server.host_str() else { return AllowedAddresses::Public };
     match system_lookup()(host).await {
         Ok(found) if !found.is_empty() && !found.iter().any(|one| is_public(*one)) => {
-            Reach::Anywhere
+            AllowedAddresses::Anywhere
         }
-        _ => Reach::Public,
+        _ => AllowedAddresses::Public,
     }
 }
 
@@ -277,7 +281,10 @@ mod tests {
 
     #[test]
     fn only_encrypted_addresses_and_this_machine_are_asked() {
-        let (public, any) = (OAuthWeb::new(Reach::Public), OAuthWeb::new(Reach::Anywhere));
+        let (public, any) = (
+            OAuthHttpClient::new(AllowedAddresses::Public),
+            OAuthHttpClient::new(AllowedAddresses::Anywhere),
+        );
         for url in ["http://login.example/", "ftp://a/", "https://u:p@a.example/", "x", ""] {
             assert!(any.checked("it", url).is_err(), "{url}");
         }

@@ -12,15 +12,15 @@ use weaver_drivers::mcp::{CallRequest, Endpoint, HttpConfig, McpError, Upstream,
 use weaver_drivers::oauth::{MemoryLogins, OAuthClient, OAuthSettings};
 use weaver_types::{Clock, Timestamp};
 
-use crate::oauth_server::{Agreeable, Shared, start};
+use crate::oauth_server::{ConsentingUser, Shared, start};
 
 pub(crate) fn challenge_of(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
 }
 
-struct Hands(Mutex<i64>);
+struct SettableClock(Mutex<i64>);
 
-impl Clock for Hands {
+impl Clock for SettableClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(*self.0.lock().unwrap())
     }
@@ -34,13 +34,13 @@ impl Clock for Hands {
 struct Trial {
     stage: Shared,
     logins: MemoryLogins,
-    clock: Arc<Hands>,
+    clock: Arc<SettableClock>,
     settings: OAuthSettings,
 }
 
 impl Trial {
     async fn new() -> Self {
-        let clock = Arc::new(Hands(Mutex::new(1_800_000_000_000_000)));
+        let clock = Arc::new(SettableClock(Mutex::new(1_800_000_000_000_000)));
         let (stage, logins) = (start().await, MemoryLogins::default());
         Self { stage, logins, clock, settings: OAuthSettings::default() }
     }
@@ -56,7 +56,7 @@ impl Trial {
     }
 
     fn person(&self) -> OAuthClient {
-        let agent = Agreeable { stage: Arc::clone(&self.stage), shown: Mutex::default() };
+        let agent = ConsentingUser { stage: Arc::clone(&self.stage), shown: Mutex::default() };
         self.client().with_agent(Arc::new(agent))
     }
 
@@ -261,7 +261,8 @@ async fn a_login_is_not_used_at_another_issuer() {
 async fn a_code_is_typed_in_on_another_device() {
     let trial = Trial::new().await;
     trial.stage.lock().unwrap().pending = 2;
-    let agent = Arc::new(Agreeable { stage: Arc::clone(&trial.stage), shown: Mutex::default() });
+    let agent =
+        Arc::new(ConsentingUser { stage: Arc::clone(&trial.stage), shown: Mutex::default() });
     let client = trial.client().with_agent(Arc::clone(&agent) as _);
     client.log_in_with_code().await.unwrap();
     assert_eq!(agent.shown.lock().unwrap()[0].user_code, "ABCD");

@@ -13,7 +13,7 @@ use weaver_drivers::oauth::{AuthorizationAgent, DevicePrompt, OAuthError, Url};
 use weaver_types::BoxFuture;
 
 /// How the servers behave, and what they were asked.
-pub(crate) struct Stage {
+pub(crate) struct OAuthServerState {
     pub(crate) url: String,
     /// Replaces or, with null, removes fields of the metadata of the authorization server.
     pub(crate) metadata: Value,
@@ -43,13 +43,13 @@ pub(crate) struct Stage {
     pub(crate) bearers: Vec<String>,
 }
 
-pub(crate) type Shared = Arc<Mutex<Stage>>;
+pub(crate) type Shared = Arc<Mutex<OAuthServerState>>;
 
 /// Starts both on one port.
 pub(crate) async fn start() -> Shared {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let stage = Stage {
+    let stage = OAuthServerState {
         url,
         metadata: json!({}),
         resource: json!({}),
@@ -111,7 +111,7 @@ async fn handle(
     stage.answer(&path, &given, &headers, &body)
 }
 
-impl Stage {
+impl OAuthServerState {
     fn answer(
         &mut self,
         path: &str,
@@ -262,12 +262,12 @@ impl Stage {
 }
 
 /// A person who agrees to everything at once.
-pub(crate) struct Agreeable {
+pub(crate) struct ConsentingUser {
     pub(crate) stage: Shared,
     pub(crate) shown: Mutex<Vec<DevicePrompt>>,
 }
 
-impl AuthorizationAgent for Agreeable {
+impl AuthorizationAgent for ConsentingUser {
     fn redirect_uri(&self) -> String {
         "http://127.0.0.1:9/callback".to_owned()
     }

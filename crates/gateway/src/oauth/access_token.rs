@@ -17,7 +17,7 @@ const MAX_LIST: usize = 1_000;
 const MAX_SECONDS: f64 = 253_402_300_799.0;
 
 /// What a token is checked against.
-pub(super) struct Expected<'a> {
+pub(super) struct ExpectedClaims<'a> {
     pub(super) issuer: &'a TrustedIssuer,
     /// Our own identifier.
     pub(super) resource: &'a str,
@@ -36,7 +36,7 @@ pub(crate) struct VerifiedToken {
     pub(crate) expires: Timestamp,
 }
 
-impl Expected<'_> {
+impl ExpectedClaims<'_> {
     /// Checks the claims of a token that is known to be the issuer's.
     pub(super) fn check(
         &self,
@@ -146,7 +146,7 @@ mod tests {
         let claims: Map<_, _> =
             claims.as_object().unwrap().clone().into_iter().filter(|(_, v)| !v.is_null()).collect();
         let issuer = TrustedIssuer::new("https://login.example");
-        let expected = Expected {
+        let expected = ExpectedClaims {
             issuer: &issuer,
             resource: "https://gate.example/mcp",
             leeway: Duration::from_secs(60),

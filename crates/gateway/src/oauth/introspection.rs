@@ -7,11 +7,11 @@ use std::time::Duration;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
-use weaver_drivers::oauth::{OAuthError, OAuthWeb};
+use weaver_drivers::oauth::{OAuthError, OAuthHttpClient};
 use weaver_policy::TrustedIssuer;
 use weaver_types::Timestamp;
 
-use super::access_token::{Expected, VerifiedToken};
+use super::access_token::{ExpectedClaims, VerifiedToken};
 use super::error::TokenError;
 use crate::config::IntrospectionClient;
 
@@ -24,17 +24,17 @@ const MAX_KEPT: usize = 1_000;
 /// Answers of one issuer, by the digests of the tokens.
 #[derive(Default)]
 pub(super) struct Introspections {
-    kept: Mutex<BTreeMap<[u8; 32], Kept>>,
+    kept: Mutex<BTreeMap<[u8; 32], CachedIntrospection>>,
 }
 
-struct Kept {
+struct CachedIntrospection {
     token: VerifiedToken,
     until: Instant,
 }
 
 /// Whom to ask, and as whom.
 pub(super) struct Introspector<'a> {
-    pub(super) web: &'a OAuthWeb,
+    pub(super) web: &'a OAuthHttpClient,
     pub(super) endpoint: &'a str,
     pub(super) client: &'a IntrospectionClient,
 }
@@ -44,7 +44,7 @@ impl Introspections {
     pub(super) async fn verify(
         &self,
         introspector: &Introspector<'_>,
-        expected: &Expected<'_>,
+        expected: &ExpectedClaims<'_>,
         token: &str,
     ) -> Result<VerifiedToken, TokenError> {
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
@@ -71,13 +71,17 @@ impl Introspections {
         // Without a place it is asked for again, which is slower and no less safe.
         if kept.len() < MAX_KEPT {
             let until = Instant::now() + BELIEVED;
-            kept.insert(digest, Kept { token: token.clone(), until });
+            kept.insert(digest, CachedIntrospection { token: token.clone(), until });
         }
     }
 }
 
 impl Introspector<'_> {
-    async fn ask(&self, expected: &Expected<'_>, token: &str) -> Result<VerifiedToken, TokenError> {
+    async fn ask(
+        &self,
+        expected: &ExpectedClaims<'_>,
+        token: &str,
+    ) -> Result<VerifiedToken, TokenError> {
         let failed = |reason: String| {
             TokenError::Unavailable(OAuthError::Unavailable { what: WHAT, reason })
         };
@@ -118,7 +122,10 @@ impl Introspector<'_> {
 }
 
 /// The issuer's own word for where tokens are introspected.
-pub(super) async fn endpoint(web: &OAuthWeb, issuer: &TrustedIssuer) -> Result<String, TokenError> {
+pub(super) async fn endpoint(
+    web: &OAuthHttpClient,
+    issuer: &TrustedIssuer,
+) -> Result<String, TokenError> {
     if let Some(endpoint) = &issuer.introspection_endpoint {
         return Ok(endpoint.clone());
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
-use weaver_drivers::oauth::{AuthorizationServer, OAuthError, OAuthWeb};
+use weaver_drivers::oauth::{AuthorizationServer, OAuthError, OAuthHttpClient};
 use weaver_policy::TrustedIssuer;
 
 use super::error::TokenError;
@@ -33,12 +33,12 @@ pub(super) struct KeySet {
 
 #[derive(Default)]
 struct State {
-    keys: Option<Fetched>,
+    keys: Option<FetchedKeys>,
     failed: Option<(Instant, OAuthError)>,
 }
 
 #[derive(Clone)]
-struct Fetched {
+struct FetchedKeys {
     keys: Arc<[Jwk]>,
     at: Instant,
     until: Instant,
@@ -48,7 +48,7 @@ impl KeySet {
     /// Whether one of the issuer's keys made the signature. One fetch serves all who wait for it.
     pub(super) async fn verify(
         &self,
-        web: &OAuthWeb,
+        web: &OAuthHttpClient,
         issuer: &TrustedIssuer,
         jwt: &Jwt<'_>,
     ) -> Result<(), TokenError> {
@@ -85,13 +85,17 @@ impl State {
     /// Whether the token names a key that is not among those that are known.
     fn is_rotated(&self, jwt: &Jwt<'_>) -> bool {
         let Some(wanted) = jwt.key_id() else { return true };
-        let known = |fetched: &Fetched| {
+        let known = |fetched: &FetchedKeys| {
             fetched.keys.iter().any(|key| key.key_id.as_deref() == Some(wanted))
         };
         !self.keys.as_ref().is_some_and(known)
     }
 
-    async fn fetch(&mut self, web: &OAuthWeb, issuer: &TrustedIssuer) -> Result<(), TokenError> {
+    async fn fetch(
+        &mut self,
+        web: &OAuthHttpClient,
+        issuer: &TrustedIssuer,
+    ) -> Result<(), TokenError> {
         if let Some((at, error)) = &self.failed
             && at.elapsed() < AFTER_FAILURE
         {
@@ -111,7 +115,7 @@ impl State {
     }
 }
 
-async fn fetched(web: &OAuthWeb, issuer: &TrustedIssuer) -> Result<Fetched, OAuthError> {
+async fn fetched(web: &OAuthHttpClient, issuer: &TrustedIssuer) -> Result<FetchedKeys, OAuthError> {
     let wrong = |reason| OAuthError::Document { what: WHAT, reason };
     let uri = match &issuer.jwks_uri {
         Some(uri) => uri.clone(),
@@ -132,5 +136,5 @@ async fn fetched(web: &OAuthWeb, issuer: &TrustedIssuer) -> Result<Fetched, OAut
     }
     let keys: Arc<[Jwk]> = keys.iter().filter_map(Jwk::read).collect();
     let (at, life) = (Instant::now(), document.max_age.unwrap_or(USUAL).clamp(LEAST, MOST));
-    Ok(Fetched { keys, at, until: at + life })
+    Ok(FetchedKeys { keys, at, until: at + life })
 }

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
-use weaver_drivers::oauth::{OAuthWeb, Reach};
+use weaver_drivers::oauth::{AllowedAddresses, OAuthHttpClient};
 use weaver_policy::{Policy, TrustedIssuer};
 use weaver_types::Timestamp;
 
-use super::access_token::Expected;
+use super::access_token::ExpectedClaims;
 pub(crate) use super::access_token::VerifiedToken;
 use super::error::TokenError;
 use super::introspection::{self, Introspector};
@@ -25,12 +25,12 @@ pub(crate) struct ResourceServer {
     settings: OAuthResource,
     /// Our own identifier, for which tokens must be meant.
     resource: String,
-    web: OAuthWeb,
-    issuers: Mutex<BTreeMap<String, Known>>,
+    web: OAuthHttpClient,
+    issuers: Mutex<BTreeMap<String, KnownIssuer>>,
 }
 
 /// An issuer as the policy had it, and what is known of it since.
-struct Known {
+struct KnownIssuer {
     trusted: TrustedIssuer,
     state: Arc<IssuerState>,
 }
@@ -40,7 +40,8 @@ impl ResourceServer {
     pub(crate) fn new(settings: OAuthResource, address: SocketAddr) -> Self {
         let resource = settings.resource.clone();
         let resource = resource.unwrap_or_else(|| format!("http://{address}/mcp"));
-        let web = OAuthWeb::new(Reach::Anywhere).with_authority(settings.authority.clone());
+        let web = OAuthHttpClient::new(AllowedAddresses::Anywhere)
+            .with_authority(settings.authority.clone());
         Self { settings, resource, web, issuers: Mutex::default() }
     }
 
@@ -102,8 +103,8 @@ impl ResourceServer {
         Err(last)
     }
 
-    fn expected<'a>(&'a self, issuer: &'a TrustedIssuer, now: Timestamp) -> Expected<'a> {
-        Expected { issuer, resource: &self.resource, leeway: self.settings.leeway, now }
+    fn expected<'a>(&'a self, issuer: &'a TrustedIssuer, now: Timestamp) -> ExpectedClaims<'a> {
+        ExpectedClaims { issuer, resource: &self.resource, leeway: self.settings.leeway, now }
     }
 
     fn state(&self, name: &str, trusted: &TrustedIssuer) -> Arc<IssuerState> {
@@ -112,7 +113,7 @@ impl ResourceServer {
             Some(known) => Arc::clone(&known.state),
             None => {
                 let state = Arc::<IssuerState>::default();
-                let known = Known { trusted: trusted.clone(), state: Arc::clone(&state) };
+                let known = KnownIssuer { trusted: trusted.clone(), state: Arc::clone(&state) };
                 issuers.insert(name.to_owned(), known);
                 state
             }

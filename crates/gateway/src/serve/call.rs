@@ -122,7 +122,7 @@ async fn once(
 ) -> Result<Invocation, ServeError> {
     let run = client.run().await?;
     if let Some(entry) = client.gateway.upstreams.of(call.request.capability_id.as_str()) {
-        entry.free_first(&client.gateway, &run.run_id).await;
+        entry.free_primary(&client.gateway, &run.run_id).await;
     }
     if let Some(problem) = unavailable(client, &call.request.capability_id).await {
         let reason = ReasonCode::UpstreamUnavailable;

@@ -113,9 +113,9 @@ impl Entry {
         let configured =
             |connection| UpstreamConfig { redactor: Some((*redactor).clone()), ..connection };
         let wake = Arc::new(Notify::new());
-        let first = configured(upstream_config(config, whole, launcher));
-        let first = events.attach(&config.name, &wake, first);
-        let further = {
+        let primary = configured(upstream_config(config, whole, launcher));
+        let primary = events.attach(&config.name, &wake, primary);
+        let dedicated = {
             let (config, whole) = (config.clone(), Arc::clone(whole));
             let (launcher, redactor) = ((*launcher).clone(), (*redactor).clone());
             let events = (*events).clone();
@@ -128,10 +128,10 @@ impl Entry {
                 };
                 let redactor = Some(redactor.clone());
                 let connection = UpstreamConfig { redactor, ..connection };
-                events.attach_further(&config.name, key, connection)
+                events.attach_dedicated(&config.name, key, connection)
             }
         };
-        let instances = Instances::new(config.sharing, folders, first, Box::new(further));
+        let instances = Instances::new(config.sharing, folders, primary, Box::new(dedicated));
         Self {
             name: config.name.clone(),
             config: config.clone(),
@@ -152,7 +152,7 @@ impl Entry {
 
     /// The instance whose tools are listed.
     fn upstream(&self) -> Arc<Upstream> {
-        self.instances.first()
+        self.instances.primary()
     }
 
     /// Keeps the server connected and its tools current until the gateway ends. A server that is
@@ -295,26 +295,26 @@ impl Entry {
     }
 
     pub(crate) async fn close(&self) {
-        let first = self.upstream();
-        let further = self.instances.take_further();
-        let all = further.iter().chain([&first]).map(|upstream| upstream.close());
+        let primary = self.upstream();
+        let dedicated = self.instances.take_dedicated();
+        let all = dedicated.iter().chain([&primary]).map(|upstream| upstream.close());
         futures_util::future::join_all(all).await;
     }
 
-    /// Ends the further instances whose clients are gone, given the runs that go on.
+    /// Ends the dedicated instances whose clients are gone, given the runs that go on.
     pub(crate) async fn end_unused(&self, runs: &BTreeSet<RunId>) {
         let unused = self.instances.take_unused(runs);
         futures_util::future::join_all(unused.iter().map(|upstream| upstream.close())).await;
     }
 
-    /// Before a client's first call: starts the first instance anew where the client that worked with
+    /// Before a client's first call: starts the primary instance anew where the client that worked with
     /// it is gone, for nobody gets it as another left it.
-    pub(crate) async fn free_first(&self, gateway: &Gateway, run: &RunId) {
+    pub(crate) async fn free_primary(&self, gateway: &Gateway, run: &RunId) {
         if !self.instances.is_new(run) {
             return;
         }
         let runs = gateway.runs.current().await;
-        if self.instances.first_is_left(&runs) {
+        if self.instances.primary_is_left(&runs) {
             self.start_anew(gateway).close().await;
         }
     }
@@ -326,18 +326,18 @@ impl Entry {
             return;
         }
         tracing::warn!(upstream = %self.name, "started again: a file that is kept from it was replaced or made");
-        let further = self.instances.take_further();
-        let first = self.start_anew(gateway);
-        let all = further.iter().chain([&first]).map(|upstream| upstream.kill());
+        let dedicated = self.instances.take_dedicated();
+        let primary = self.start_anew(gateway);
+        let all = dedicated.iter().chain([&primary]).map(|upstream| upstream.kill());
         futures_util::future::join_all(all).await;
     }
 
-    /// Puts a fresh first instance in place of the one that there was, which it gives back.
+    /// Puts a fresh primary instance in place of the one that there was, which it gives back.
     fn start_anew(&self, gateway: &Gateway) -> Arc<Upstream> {
         let config = upstream_config(&self.config, &gateway.config, &gateway.launcher);
         let config = UpstreamConfig { redactor: Some(self.redactor.clone()), ..config };
         let config = self.events.attach(&self.name, &self.wake, config);
-        let former = self.instances.replace_first(config);
+        let former = self.instances.replace_primary(config);
         self.wake.notify_one();
         former
     }

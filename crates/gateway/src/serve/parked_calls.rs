@@ -62,7 +62,7 @@ pub(crate) struct RunningCall {
 }
 
 /// How far a request has come.
-pub(crate) enum Turn {
+pub(crate) enum CallStep {
     Ended(Result<Result<Value, RpcError>, JoinError>),
     /// The client is asked something.
     Asked,
@@ -120,20 +120,20 @@ impl RunningCall {
     }
 
     /// Waits until the request is answered, or its client is asked something.
-    pub(crate) async fn turn(&mut self) -> Turn {
+    pub(crate) async fn next_step(&mut self) -> CallStep {
         self.forget_withdrawn();
         if !self.open.is_empty() {
-            return Turn::Asked;
+            return CallStep::Asked;
         }
         tokio::select! {
             biased;
-            ended = &mut self.answering => return Turn::Ended(ended),
+            ended = &mut self.answering => return CallStep::Ended(ended),
             Some(question) = self.questions.recv() => self.add(question),
         }
         while let Ok(Some(question)) = tokio::time::timeout(TOGETHER, self.questions.recv()).await {
             self.add(question);
         }
-        Turn::Asked
+        CallStep::Asked
     }
 
     /// Gives the call up: its server is told, and the log says how far it came.

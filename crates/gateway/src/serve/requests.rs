@@ -15,7 +15,7 @@ use super::client::Client;
 use super::dispatch::Session;
 use super::lines::{MAX_LINE, Outbox};
 use super::message::{self, Incoming, Request, RpcError, code};
-use super::parked_calls::{self, RequestIdentity, RunningCall, Turn};
+use super::parked_calls::{self, CallStep, RequestIdentity, RunningCall};
 use super::server_requests;
 
 /// How many requests are worked on at once.
@@ -243,7 +243,7 @@ impl Work {
             Err(error) => return self.answer(&id, Err(error)).await,
         };
         let turn = tokio::select! {
-            turn = call.turn() => turn,
+            turn = call.next_step() => turn,
             () = self.tokens.abandoned.cancelled(), if is_call => {
                 // Dropping it tells the server and records how far it came.
                 call.abandon().await;
@@ -251,8 +251,8 @@ impl Work {
             }
         };
         let outcome = match turn {
-            Turn::Asked => self.client.link.parked.park(call),
-            Turn::Ended(ended) => ended.unwrap_or_else(|_| {
+            CallStep::Asked => self.client.link.parked.park(call),
+            CallStep::Ended(ended) => ended.unwrap_or_else(|_| {
                 tracing::error!("a request ended without an answer");
                 Err(RpcError::new(code::INTERNAL, "the request failed inside"))
             }),

@@ -35,7 +35,7 @@ pub(crate) enum Notice {
 #[derive(Debug, Clone)]
 pub(crate) struct LogMessage {
     pub(crate) server: UpstreamName,
-    /// Which instance of it; `None` for the first.
+    /// Which instance of it; `None` for the primary.
     pub(crate) instance: Option<InstanceKey>,
     pub(crate) level: LogLevel,
     pub(crate) logger: Option<String>,
@@ -45,7 +45,7 @@ pub(crate) struct LogMessage {
 /// A request of a server.
 pub(crate) struct AskedByServer {
     pub(crate) server: UpstreamName,
-    /// Which instance of it; `None` for the first.
+    /// Which instance of it; `None` for the primary.
     pub(crate) instance: Option<InstanceKey>,
     pub(crate) request: ServerRequest,
 }
@@ -76,7 +76,7 @@ impl ServerEvents {
         }
     }
 
-    /// The configuration of the first instance of a server, whose events arrive here. A change of a
+    /// The configuration of the primary instance of a server, whose events arrive here. A change of a
     /// list wakes whoever keeps the server current.
     pub(crate) fn attach(
         &self,
@@ -106,9 +106,9 @@ impl ServerEvents {
         config
     }
 
-    /// The configuration of a further instance of a server. Of what it tells unasked, its log is
+    /// The configuration of a dedicated instance of a server. Of what it tells unasked, its log is
     /// passed on; its lists are looked at when it is called.
-    pub(crate) fn attach_further(
+    pub(crate) fn attach_dedicated(
         &self,
         server: &UpstreamName,
         instance: &InstanceKey,

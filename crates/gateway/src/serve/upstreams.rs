@@ -153,13 +153,13 @@ impl Upstreams {
         self.entries.iter()
     }
 
-    /// The one client that an instance of a server can mean; the first where none is named.
+    /// The one client that an instance of a server can mean; the primary where none is named.
     pub(crate) fn client_meant_by(
         &self,
         server: &UpstreamName,
         instance: Option<InstanceKey>,
     ) -> Option<Arc<ClientLink>> {
-        let owner = || self.named(server)?.instances.owner_of_first();
+        let owner = || self.named(server)?.instances.owner_of_primary();
         self.callers.meant_by(server, instance.or_else(owner).as_ref())
     }
 

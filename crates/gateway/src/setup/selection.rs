@@ -18,7 +18,7 @@ pub struct Selection {
     /// What is taken over, in the order of the names.
     pub servers: Vec<SelectedServer>,
     /// What is not.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedServer>,
     /// The secrets that were found in them.
     pub secrets: Vec<StoredSecret>,
 }
@@ -47,7 +47,7 @@ pub struct Origin {
 
 /// A server that is not taken over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct SkippedServer {
     /// Where it stands.
     pub origin: Origin,
     /// The line of the file.
@@ -97,7 +97,11 @@ impl Selection {
                 let entry = match taken_over(server, machine) {
                     Ok(entry) => entry,
                     Err(UnusableEntry(reason)) => {
-                        selection.left_out.push(LeftOut { origin, line: server.line, reason });
+                        selection.left_out.push(SkippedServer {
+                            origin,
+                            line: server.line,
+                            reason,
+                        });
                         continue;
                     }
                 };
@@ -144,7 +148,7 @@ impl Selection {
             self.servers.drain(..).partition(|server| names.contains(&server.name));
         self.servers = without;
         let left = with.into_iter().flat_map(|server| server.origins);
-        self.left_out.extend(left.map(|origin| LeftOut {
+        self.left_out.extend(left.map(|origin| SkippedServer {
             origin,
             line: 0,
             reason: "it has secrets, and they stay where they are".to_owned(),
@@ -160,7 +164,7 @@ impl Selection {
         self.secrets.retain(|secret| secret.server != name);
         let left = gone.into_iter().flat_map(|server| server.origins);
         let reason = reason.to_owned();
-        self.left_out.extend(left.map(|origin| LeftOut {
+        self.left_out.extend(left.map(|origin| SkippedServer {
             origin,
             line: 0,
             reason: reason.clone(),

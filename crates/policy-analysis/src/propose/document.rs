@@ -7,6 +7,7 @@ use weaver_text::escape;
 use weaver_types::{CapabilityId, Confidentiality, Effects, Integrity, SensitivityTag, SinkKind};
 
 use super::Proposal;
+use crate::toml_text::quoted;
 
 /// The contracts document of these proposals, by the id of each capability. Reasons stand above
 /// each entry.
@@ -16,7 +17,7 @@ pub fn contracts_document(id: &str, proposals: &BTreeMap<CapabilityId, Proposal>
         "# Proposed by code from names, descriptions and schemas. Read it through before you sign it:\n\
          # what a tool really does, and who writes what it answers, only its operator knows.\n\
          kind = \"contracts\"\nformat = 1\nid = {}\nversion = 1\n",
-        text(id)
+        quoted(id)
     );
     for (id, proposal) in proposals {
         entry(&mut out, id, proposal);
@@ -30,7 +31,7 @@ fn entry(out: &mut String, id: &CapabilityId, proposal: &Proposal) {
     for (field, why) in &proposal.reasons {
         let _ = writeln!(out, "# {field}: {}", escape::line(why));
     }
-    let _ = writeln!(out, "[capabilities.{}]", text(id.as_str()));
+    let _ = writeln!(out, "[capabilities.{}]", quoted(id.as_str()));
     let _ = writeln!(out, "effects = \"{}\"", effects(proposal.effects));
     if let Some(sink) = proposal.sink {
         let _ = writeln!(out, "sink = \"{}\"", sink_word(sink));
@@ -88,7 +89,7 @@ pub fn standing_terms(
              # does not: there a person still decides.\n\
              capability = [{}]\nprincipals = {}\nuses = 100\nexpires = \"30d\"\n",
             list(ids.into_iter()),
-            text(principal)
+            quoted(principal)
         );
         (format!("{word}.toml"), text)
     };
@@ -134,22 +135,5 @@ fn sensitivity_word(tag: SensitivityTag) -> &'static str {
 }
 
 fn list<'t>(texts: impl Iterator<Item = &'t str>) -> String {
-    texts.map(text).collect::<Vec<_>>().join(", ")
-}
-
-/// A text as TOML writes it.
-fn text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().saturating_add(2));
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+    texts.map(quoted).collect::<Vec<_>>().join(", ")
 }

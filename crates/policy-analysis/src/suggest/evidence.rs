@@ -9,14 +9,14 @@ use weaver_types::{
     Capability, CapabilityId, Check, Integrity, ReasonCode, Rung, SafetyClass, SinkKind, Verdict,
 };
 
-use super::{LeftOutCalls, MAX_NAMED};
+use super::{ExcludedCalls, MAX_NAMED};
 use crate::history::{CallEnd, RecordedArguments, RecordedCall};
 use crate::replay;
 
 /// Why a call is evidence for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum LeftOut {
+pub enum ExclusionReason {
     /// Information flow spoke against it: something that its run took in may have steered it, or it
     /// would have taken out what must stay.
     Tainted,
@@ -39,7 +39,7 @@ pub enum LeftOut {
     UnknownTool,
 }
 
-impl LeftOut {
+impl ExclusionReason {
     /// The reason in words, after "N calls".
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -96,11 +96,15 @@ fn may_be_allowed(capability: &Capability) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     pub(super) tools: BTreeMap<CapabilityId, ToolEvidence>,
-    pub(super) left_out: BTreeMap<LeftOut, LeftOutCalls>,
+    pub(super) left_out: BTreeMap<ExclusionReason, ExcludedCalls>,
 }
 
 /// Notes that no suggestion rests on a call.
-pub(super) fn leave_out(out: &mut BTreeMap<LeftOut, LeftOutCalls>, reason: LeftOut, call: &str) {
+pub(super) fn leave_out(
+    out: &mut BTreeMap<ExclusionReason, ExcludedCalls>,
+    reason: ExclusionReason,
+    call: &str,
+) {
     let calls = out.entry(reason).or_default();
     calls.calls += 1;
     if calls.named.len() < MAX_NAMED {
@@ -115,18 +119,18 @@ impl Evidence {
         // against is evidence too.
         let asks = capability.as_ref().is_ok_and(|one| !may_be_allowed(one));
         match stopped(call) {
-            Some(LeftOut::Tainted) if asks && call.end == CallEnd::Succeeded => {}
+            Some(ExclusionReason::Tainted) if asks && call.end == CallEnd::Succeeded => {}
             Some(reason) => return leave_out(&mut self.left_out, reason, &call.id),
             None => {}
         }
         let Ok(capability) = capability else {
-            return leave_out(&mut self.left_out, LeftOut::UnknownTool, &call.id);
+            return leave_out(&mut self.left_out, ExclusionReason::UnknownTool, &call.id);
         };
         let (arguments, exact) = match &call.arguments {
             RecordedArguments::Exact(value) => (value.clone(), true),
             RecordedArguments::Redacted(value) => (value.clone(), false),
             RecordedArguments::Missing => {
-                return leave_out(&mut self.left_out, LeftOut::ArgumentsUnknown, &call.id);
+                return leave_out(&mut self.left_out, ExclusionReason::ArgumentsUnknown, &call.id);
             }
         };
         let label = call.label.as_ref();
@@ -145,13 +149,13 @@ impl Evidence {
 }
 
 /// Why the call is evidence for nothing, if it was stopped, or would have been.
-fn stopped(call: &RecordedCall) -> Option<LeftOut> {
+fn stopped(call: &RecordedCall) -> Option<ExclusionReason> {
     if call.was_tainted() {
-        return Some(LeftOut::Tainted);
+        return Some(ExclusionReason::Tainted);
     }
     if call.end == CallEnd::NotExecuted {
         let held = matches!(call.decision.verdict, Verdict::Hold | Verdict::Ask);
-        return Some(if held { LeftOut::Held } else { LeftOut::Denied });
+        return Some(if held { ExclusionReason::Held } else { ExclusionReason::Denied });
     }
     // That nothing was said of a call, and that the floor holds it, is no word against it; nor is
     // a rule that asks for what the floor asks for anyway.
@@ -168,9 +172,9 @@ fn stopped(call: &RecordedCall) -> Option<LeftOut> {
         (said.verdict > Verdict::Allow && !unsaid(said.reason)) || released
     });
     match against.map(|said| said.verdict).max() {
-        Some(Verdict::Deny) => return Some(LeftOut::Denied),
-        Some(_) => return Some(LeftOut::Held),
+        Some(Verdict::Deny) => return Some(ExclusionReason::Denied),
+        Some(_) => return Some(ExclusionReason::Held),
         None => {}
     }
-    (call.end != CallEnd::Succeeded).then_some(LeftOut::NotSuccessful)
+    (call.end != CallEnd::Succeeded).then_some(ExclusionReason::NotSuccessful)
 }

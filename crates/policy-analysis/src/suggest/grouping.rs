@@ -10,9 +10,9 @@ use super::evidence::{Evidence, Example, ToolEvidence, leave_out};
 use super::folders;
 use super::pattern::{PatternPlace, SeenValues, constrain, support_words};
 use super::values::{DecidingValue, ValueKind, deciding};
-use super::{LeftOut, LeftOutCalls, MAX_NAMED, SuggestedRule, Suggestions};
+use super::{ExcludedCalls, ExclusionReason, MAX_NAMED, SuggestedRule, Suggestions};
 
-type LeftOutByReason = BTreeMap<LeftOut, LeftOutCalls>;
+type LeftOutByReason = BTreeMap<ExclusionReason, ExcludedCalls>;
 
 /// What tools of one rule have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,7 +62,7 @@ fn grouped(
     id: &CapabilityId,
     tool: &ToolEvidence,
     example: &Example,
-) -> Result<(GroupKey, Vec<DecidingValue>), LeftOut> {
+) -> Result<(GroupKey, Vec<DecidingValue>), ExclusionReason> {
     let asks = !tool.may_be_allowed();
     let spec = tool.capability.spec();
     // Where a person looks at each call, nothing has to be narrowed.
@@ -71,12 +71,12 @@ fn grouped(
         false => deciding(&example.arguments, tool.capability.sink(), spec.effects),
     };
     if !example.exact && !values.is_empty() {
-        return Err(LeftOut::ArgumentsUnknown);
+        return Err(ExclusionReason::ArgumentsUnknown);
     }
     let paths = values.iter().filter(|value| value.kind == ValueKind::Path);
     let mut texts = paths.flat_map(|value| value.values.iter().filter_map(Value::as_str));
     if texts.any(folders::is_sensitive) {
-        return Err(LeftOut::SensitivePlace);
+        return Err(ExclusionReason::SensitivePlace);
     }
     let place = |value: &DecidingValue| PatternPlace {
         at: value.at.as_str().to_owned(),
@@ -119,7 +119,7 @@ fn supported(key: &GroupKey, group: Group, left_out: &mut LeftOutByReason) -> Gr
         if !example.after_untrusted || again || clean.contains(&words) {
             out.examples.push((example, values));
         } else {
-            leave_out(left_out, LeftOut::OnceAfterUntrusted, &example.id);
+            leave_out(left_out, ExclusionReason::OnceAfterUntrusted, &example.id);
         }
     }
     out
@@ -141,7 +141,7 @@ fn rule(
         }
         if constrain(&mut matches, place, &seen).is_none() {
             for (example, _) in &group.examples {
-                leave_out(left_out, LeftOut::NoPattern, &example.id);
+                leave_out(left_out, ExclusionReason::NoPattern, &example.id);
             }
             return None;
         }

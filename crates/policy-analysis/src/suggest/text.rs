@@ -7,6 +7,7 @@ use weaver_policy::{ArgumentPredicate, Effect, Match, Rule};
 use weaver_text::escape;
 
 use super::{SuggestedRule, Suggestions};
+use crate::toml_text::quoted;
 
 /// The rules of a suggestion, each with what it rests on and what it does not cover.
 #[must_use]
@@ -118,20 +119,4 @@ fn toml(value: &Value) -> String {
 fn quoted_key(key: &str) -> String {
     let bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if !key.is_empty() && key.bytes().all(bare) { key.to_owned() } else { quoted(key) }
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().saturating_add(2));
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }

@@ -7,7 +7,7 @@ use weaver_policy::{Policy, PolicySet};
 use weaver_policy_analysis::history::{CallHistory, HistoryEvent, RecordedArguments};
 use weaver_policy_analysis::replay::{DraftReplay, NotJudged, replay};
 use weaver_policy_analysis::suggest::{
-    AllowWidth, LeftOut, NotAllowable, Suggestions, allow, policy_text, rule_text, suggest,
+    AllowWidth, ExclusionReason, NotAllowable, Suggestions, allow, policy_text, rule_text, suggest,
 };
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::Tag;
@@ -314,16 +314,16 @@ fn nothing_is_suggested_from_what_was_tainted_held_or_denied() {
     log.done(&write("/home/ana/.ssh/authorized_keys"));
     let suggestions = log.suggestions();
     assert!(suggestions.rules.is_empty(), "{suggestions:?}");
-    let counts: Vec<(LeftOut, usize)> =
+    let counts: Vec<(ExclusionReason, usize)> =
         suggestions.left_out.iter().map(|(reason, left)| (*reason, left.calls)).collect();
     assert_eq!(
         counts,
         [
-            (LeftOut::Tainted, 1),
-            (LeftOut::Denied, 2),
-            (LeftOut::Held, 2),
-            (LeftOut::NotSuccessful, 1),
-            (LeftOut::SensitivePlace, 1),
+            (ExclusionReason::Tainted, 1),
+            (ExclusionReason::Denied, 2),
+            (ExclusionReason::Held, 2),
+            (ExclusionReason::NotSuccessful, 1),
+            (ExclusionReason::SensitivePlace, 1),
         ]
     );
 }
@@ -353,7 +353,7 @@ fn one_write_after_untrusted_data_is_no_evidence_and_two_runs_are() {
     log.done(&write("/home/ana/elsewhere/planted.md").in_run("run_2"));
     let once = log.suggestions();
     assert!(once.rules.is_empty(), "{once:?}");
-    assert_eq!(once.left_out[&LeftOut::OnceAfterUntrusted].calls, 2);
+    assert_eq!(once.left_out[&ExclusionReason::OnceAfterUntrusted].calls, 2);
     log.done(&write("/home/ana/work/b.md").in_run("run_2"));
     let twice = log.suggestions();
     assert_eq!(twice.rules.len(), 1, "{twice:?}");

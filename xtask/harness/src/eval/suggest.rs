@@ -43,7 +43,7 @@ pub struct Args {
 
 /// What the rules of one half made of the other.
 #[derive(Default)]
-struct Fit {
+struct Coverage {
     calls: usize,
     /// Calls that went on without a question.
     allowed: usize,
@@ -56,7 +56,7 @@ struct Fit {
     notes: Vec<String>,
 }
 
-impl Fit {
+impl Coverage {
     #[expect(clippy::cast_precision_loss, reason = "counts of thousands")]
     fn covered(&self) -> f64 {
         (self.allowed + self.asked) as f64 / self.calls.max(1) as f64
@@ -99,12 +99,12 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         "{:<12} {:>5} {:>6} {:>8} {:>6} {:>9} {:>8} {:>8}",
         "suite", "rules", "calls", "allowed", "asked", "covered", "attacks", "through"
     );
-    let mut all = Fit::default();
+    let mut all = Coverage::default();
     for suite in &corpus.suites {
         let proposal = weaver.propose(suite)?;
         let reviewed = shipped.join("contracts.toml");
         let contracts = contracts::merged(&reviewed, &proposal.contracts, suite)?;
-        let mut fit = Fit::default();
+        let mut fit = Coverage::default();
         for half in 0..2 {
             fit.join(learned(&weaver, suite, &contracts, half)?);
         }
@@ -125,7 +125,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
 }
 
 /// Learns from the tasks of one half, and enforces on the other and on the attacks on it.
-fn learned(weaver: &Weaver, suite: &Suite, contracts: &str, half: usize) -> Result<Fit> {
+fn learned(weaver: &Weaver, suite: &Suite, contracts: &str, half: usize) -> Result<Coverage> {
     let of_half = |wanted: usize| -> BTreeSet<String> {
         let tasks = suite.tasks.iter().enumerate().filter(|(at, _)| at % 2 == wanted);
         tasks.map(|(_, task)| task.id.clone()).collect()
@@ -135,7 +135,7 @@ fn learned(weaver: &Weaver, suite: &Suite, contracts: &str, half: usize) -> Resu
     let only_learnt =
         |scenario: &Value| scenario["id"].as_str().is_some_and(|id| learn.contains(id));
     let suggested = weaver.suggest(OBSERVING, suite, &setting, &only_learnt)?;
-    let mut fit = Fit { rules: suggested.matches("[[rules]]").count(), ..Fit::default() };
+    let mut fit = Coverage { rules: suggested.matches("[[rules]]").count(), ..Coverage::default() };
     fit.notes.extend(suggested.lines().map(str::to_owned));
     let policy = format!("{ENFORCING}{suggested}");
     let tested = |scenario: &Value| {
@@ -147,7 +147,12 @@ fn learned(weaver: &Weaver, suite: &Suite, contracts: &str, half: usize) -> Resu
     Ok(fit)
 }
 
-fn score(suite: &Suite, test: &BTreeSet<String>, answers: &Answers, fit: &mut Fit) -> Result<()> {
+fn score(
+    suite: &Suite,
+    test: &BTreeSet<String>,
+    answers: &Answers,
+    fit: &mut Coverage,
+) -> Result<()> {
     for task in suite.tasks.iter().filter(|task| test.contains(&task.id)) {
         for answer in answers.of(&task.id).unwrap_or_default() {
             fit.calls += 1;

@@ -14,7 +14,7 @@ use seccompiler::{
     SeccompCondition, SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
-use super::reach::Reach;
+use super::reach::AllowedAddresses;
 
 /// Refused whatever the arguments are.
 const REFUSED: [libc::c_long; 40] = [
@@ -116,7 +116,7 @@ const IO_PRIORITY_GROUP: u32 = 2;
 const IO_PRIORITY_USER: u32 = 3;
 
 /// Puts this process, and all that it starts, under the filter.
-pub(super) fn restrict(reach: Reach) -> Result<(), String> {
+pub(super) fn restrict(reach: AllowedAddresses) -> Result<(), String> {
     let failed = |error: String| format!("no filter for system calls: {error}");
     let arch: TargetArch =
         std::env::consts::ARCH.try_into().map_err(|_| failed("unknown processor".to_owned()))?;
@@ -134,7 +134,9 @@ pub(super) fn restrict(reach: Reach) -> Result<(), String> {
 }
 
 /// Every rule; a call is refused when all conditions of one of its rules hold.
-fn rules(reach: Reach) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
+fn rules(
+    reach: AllowedAddresses,
+) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     for call in REFUSED {
         rules.insert(call, Vec::new());
@@ -182,7 +184,7 @@ fn rules(reach: Reach) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::B
 
 /// Holds for a process that is not this one.
 fn other(
-    reach: Reach,
+    reach: AllowedAddresses,
     argument: u8,
     and: Option<SeccompCondition>,
 ) -> Result<SeccompRule, seccompiler::BackendError> {
@@ -237,8 +239,12 @@ fn other_numbers() -> BpfProgram {
 mod tests {
     use super::*;
 
-    const REACH: Reach =
-        Reach { process: 7, own_group: true, traced_by_rules: true, state_covered: true };
+    const REACH: AllowedAddresses = AllowedAddresses {
+        process: 7,
+        own_group: true,
+        traced_by_rules: true,
+        state_covered: true,
+    };
 
     #[test]
     fn what_is_not_covered_or_kept_by_rules_is_refused_by_number() {
@@ -246,7 +252,7 @@ mod tests {
         for call in METADATA.iter().chain(&OLD_METADATA).chain(&TRACING) {
             assert!(!usual.contains_key(call), "{call}");
         }
-        let alone = Reach { traced_by_rules: false, state_covered: false, ..REACH };
+        let alone = AllowedAddresses { traced_by_rules: false, state_covered: false, ..REACH };
         let alone = rules(alone).unwrap();
         for call in METADATA.iter().chain(&OLD_METADATA).chain(&TRACING).chain(&REFUSED) {
             assert!(alone[call].is_empty(), "{call}");
@@ -258,7 +264,7 @@ mod tests {
     #[test]
     fn the_filter_is_one_that_a_kernel_takes() {
         for arch in [TargetArch::x86_64, TargetArch::aarch64, TargetArch::riscv64] {
-            let alone = Reach { own_group: false, traced_by_rules: false, ..REACH };
+            let alone = AllowedAddresses { own_group: false, traced_by_rules: false, ..REACH };
             let filter = SeccompFilter::new(
                 rules(alone).unwrap(),
                 SeccompAction::Allow,

@@ -83,7 +83,7 @@ impl Entry {
 
     /// Tells the server that roots are no longer as they were.
     pub(crate) async fn tell_roots_changed(&self) {
-        for upstream in self.instances.further().iter().chain([&self.upstream()]) {
+        for upstream in self.instances.dedicated().iter().chain([&self.upstream()]) {
             if let Err(error) = upstream.tell_roots_changed().await {
                 tracing::debug!(upstream = %self.name, %error, "it is not told of changed roots");
             }

@@ -1,10 +1,10 @@
 //! The instances of one server: its processes, or its sessions over HTTP.
 //!
 //! A server may keep what one client did: the pages of a browser, a working folder, a cache. So by
-//! default no two clients share one. The instance whose tools are listed, the *first*, serves the
-//! client that calls it first, and every further client gets one of its own with its first call. An
-//! instance ends with the run of its client; one that serves a folder ends when it was idle for long.
-//! A first instance that a client has worked with is started anew before another client gets it.
+//! default no two clients share one. The *primary* instance, whose tools are listed, serves the client
+//! that calls it first, and every other client gets a *dedicated* one with its first call. That ends
+//! with the run of its client; one that serves a folder ends when it was idle for long. A primary
+//! instance that a client has worked with is started anew before another client gets it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -21,8 +21,10 @@ use crate::config::Sharing;
 use crate::serve::client_folders::ClientFolders;
 use crate::serve::instance_key::InstanceKey;
 
-/// The most instances of a server beside its first.
-const MAX_FURTHER: usize = 32;
+/// The most dedicated instances of a server.
+const MAX_DEDICATED: usize = 32;
+/// How long a call waits for its instance to start.
+const MAX_START: Duration = Duration::from_secs(25);
 /// How long an instance that serves a folder may be idle.
 const MAX_IDLE: Duration = Duration::from_secs(30 * 60);
 /// How often a fresh instance is asked for a tool that it does not list: some servers register their
@@ -30,34 +32,34 @@ const MAX_IDLE: Duration = Duration::from_secs(30 * 60);
 const LOOKS: usize = 3;
 const SECOND_LOOK: Duration = Duration::from_millis(150);
 
-/// How a further instance is configured.
-type Configure = Box<dyn Fn(&InstanceKey) -> UpstreamConfig + Send + Sync>;
+/// How a dedicated instance is configured.
+type ConfigureInstance = Box<dyn Fn(&InstanceKey) -> UpstreamConfig + Send + Sync>;
 
 /// The instances of one server.
 pub(crate) struct Instances {
     sharing: Sharing,
     folders: ClientFolders,
-    configure: Configure,
-    first: RwLock<Arc<Upstream>>,
+    configure: ConfigureInstance,
+    primary: RwLock<Arc<Upstream>>,
     table: Mutex<InstanceTable>,
 }
 
 #[derive(Default)]
 struct InstanceTable {
-    /// Who works with the first instance, where clients share none.
-    first: Option<FirstInstance>,
-    further: BTreeMap<InstanceKey, Arc<FurtherInstance>>,
+    /// Who works with the primary instance, where clients share none.
+    primary_owner: Option<PrimaryOwner>,
+    dedicated: BTreeMap<InstanceKey, Arc<DedicatedInstance>>,
 }
 
-/// The first instance, once a client works with it.
-struct FirstInstance {
-    owner: InstanceKey,
+/// The client that works with the primary instance.
+struct PrimaryOwner {
+    key: InstanceKey,
     /// Held by every call under way.
     in_use: Arc<()>,
 }
 
-/// An instance beside the first.
-struct FurtherInstance {
+/// An instance for one client, or for the clients of a folder.
+struct DedicatedInstance {
     upstream: Arc<Upstream>,
     /// What it lists, on which connection.
     listing: tokio::sync::Mutex<Option<InstanceListing>>,
@@ -73,29 +75,29 @@ struct InstanceListing {
 pub(crate) struct ToolInstances {
     pub(crate) instances: Arc<Instances>,
     pub(crate) tool: Arc<ApprovedTool>,
-    /// The connection of the first instance on which it was listed.
+    /// The connection of the primary instance on which it was listed.
     pub(crate) generation: u64,
 }
 
-/// A tool as the first instance lists it, which is what was approved.
+/// A tool as the primary instance lists it, which is what was approved.
 pub(crate) struct ApprovedTool {
     pub(crate) name: String,
     pub(crate) listed: Arc<Value>,
 }
 
 /// The instance for a call, and one that had to make room for it.
-struct Choice {
+struct InstanceChoice {
     instance: ChosenInstance,
-    ended: Option<Arc<FurtherInstance>>,
+    ended: Option<Arc<DedicatedInstance>>,
 }
 
 enum ChosenInstance {
-    /// The first, and what says that a client works with it.
-    First(Option<Arc<()>>),
-    Further(Arc<FurtherInstance>),
+    /// The primary, and what says that a client works with it.
+    Primary(Option<Arc<()>>),
+    Dedicated(Arc<DedicatedInstance>),
 }
 
-impl From<ChosenInstance> for Choice {
+impl From<ChosenInstance> for InstanceChoice {
     fn from(instance: ChosenInstance) -> Self {
         Self { instance, ended: None }
     }
@@ -105,71 +107,71 @@ impl Instances {
     pub(crate) fn new(
         sharing: Sharing,
         folders: &ClientFolders,
-        first: UpstreamConfig,
-        configure: Configure,
+        primary: UpstreamConfig,
+        configure: ConfigureInstance,
     ) -> Self {
         Self {
             sharing,
             folders: folders.clone(),
             configure,
-            first: RwLock::new(Arc::new(Upstream::new(first))),
+            primary: RwLock::new(Arc::new(Upstream::new(primary))),
             table: Mutex::default(),
         }
     }
 
     /// The instance whose tools are listed.
-    pub(crate) fn first(&self) -> Arc<Upstream> {
-        Arc::clone(&self.first.read().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn primary(&self) -> Arc<Upstream> {
+        Arc::clone(&self.primary.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Puts another first instance in place of the one that there was, which it gives back. Nobody
+    /// Puts another primary instance in place of the one that there was, which it gives back. Nobody
     /// works with it yet.
-    pub(crate) fn replace_first(&self, config: UpstreamConfig) -> Arc<Upstream> {
+    pub(crate) fn replace_primary(&self, config: UpstreamConfig) -> Arc<Upstream> {
         let fresh = Arc::new(Upstream::new(config));
         let mut table = self.table();
-        table.first = None;
-        let mut first = self.first.write().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut first, fresh)
+        table.primary_owner = None;
+        let mut primary = self.primary.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut primary, fresh)
     }
 
-    /// Those that are there beside the first.
-    pub(crate) fn further(&self) -> Vec<Arc<Upstream>> {
-        self.table().further.values().map(|one| Arc::clone(&one.upstream)).collect()
+    /// The dedicated ones.
+    pub(crate) fn dedicated(&self) -> Vec<Arc<Upstream>> {
+        self.table().dedicated.values().map(|one| Arc::clone(&one.upstream)).collect()
     }
 
-    /// Takes all away that are there beside the first.
-    pub(crate) fn take_further(&self) -> Vec<Arc<Upstream>> {
-        let further = std::mem::take(&mut self.table().further);
-        further.into_values().map(|one| Arc::clone(&one.upstream)).collect()
+    /// Takes all dedicated ones away.
+    pub(crate) fn take_dedicated(&self) -> Vec<Arc<Upstream>> {
+        let dedicated = std::mem::take(&mut self.table().dedicated);
+        dedicated.into_values().map(|one| Arc::clone(&one.upstream)).collect()
     }
 
-    /// Takes away those whose clients are gone, given the runs that go on, or that were idle for long.
+    /// Takes away the dedicated ones whose clients are gone, given the runs that go on, or that were idle for long.
     pub(crate) fn take_unused(&self, runs: &BTreeSet<RunId>) -> Vec<Arc<Upstream>> {
         let mut table = self.table();
-        let over = |key: &InstanceKey, one: &Arc<FurtherInstance>| match key {
+        let over = |key: &InstanceKey, one: &Arc<DedicatedInstance>| match key {
             InstanceKey::Run(run) => !runs.contains(run),
             InstanceKey::Folder(_) => one.idle() > MAX_IDLE,
         };
-        let taken = table.further.extract_if(.., |key, one| !is_in_use(one) && over(key, one));
+        let taken = table.dedicated.extract_if(.., |key, one| !is_in_use(one) && over(key, one));
         taken.map(|(_, one)| Arc::clone(&one.upstream)).collect()
     }
 
-    /// Whose calls the first instance serves, where not everybody's.
-    pub(crate) fn owner_of_first(&self) -> Option<InstanceKey> {
-        self.table().first.as_ref().map(|first| first.owner.clone())
+    /// Whose calls the primary instance serves, where not everybody's.
+    pub(crate) fn owner_of_primary(&self) -> Option<InstanceKey> {
+        self.table().primary_owner.as_ref().map(|owner| owner.key.clone())
     }
 
-    /// True for a run that no instance works for yet, while the first one works for another.
+    /// True for a run that no instance works for yet, while the primary works for another.
     pub(crate) fn is_new(&self, run: &RunId) -> bool {
         let (table, key) = (self.table(), InstanceKey::Run(run.clone()));
-        table.first.as_ref().is_some_and(|first| first.owner != key)
-            && !table.further.contains_key(&key)
+        table.primary_owner.as_ref().is_some_and(|owner| owner.key != key)
+            && !table.dedicated.contains_key(&key)
     }
 
-    /// True when the client that worked with the first instance is gone.
-    pub(crate) fn first_is_left(&self, runs: &BTreeSet<RunId>) -> bool {
-        self.table().first.as_ref().is_some_and(|first| match &first.owner {
-            InstanceKey::Run(run) => !runs.contains(run) && !is_in_use(&first.in_use),
+    /// True when the client that worked with the primary instance is gone.
+    pub(crate) fn primary_is_left(&self, runs: &BTreeSet<RunId>) -> bool {
+        self.table().primary_owner.as_ref().is_some_and(|owner| match &owner.key {
+            InstanceKey::Run(run) => !runs.contains(run) && !is_in_use(&owner.in_use),
             InstanceKey::Folder(_) => false,
         })
     }
@@ -182,35 +184,35 @@ impl Instances {
         }
     }
 
-    fn choose(&self, key: Option<InstanceKey>) -> Result<Choice, DriverError> {
-        let Some(key) = key else { return Ok(ChosenInstance::First(None).into()) };
+    fn choose(&self, key: Option<InstanceKey>) -> Result<InstanceChoice, DriverError> {
+        let Some(key) = key else { return Ok(ChosenInstance::Primary(None).into()) };
         let mut table = self.table();
-        // The first one was started before anybody's folder was known.
+        // The primary was started before anybody's folder was known.
         if let InstanceKey::Run(_) = key {
-            let fresh = || FirstInstance { owner: key.clone(), in_use: Arc::default() };
-            let first = table.first.get_or_insert_with(fresh);
-            if first.owner == key {
-                return Ok(ChosenInstance::First(Some(Arc::clone(&first.in_use))).into());
+            let fresh = || PrimaryOwner { key: key.clone(), in_use: Arc::default() };
+            let owner = table.primary_owner.get_or_insert_with(fresh);
+            if owner.key == key {
+                return Ok(ChosenInstance::Primary(Some(Arc::clone(&owner.in_use))).into());
             }
         }
-        if let Some(known) = table.further.get(&key) {
+        if let Some(known) = table.dedicated.get(&key) {
             known.touch();
-            return Ok(ChosenInstance::Further(Arc::clone(known)).into());
+            return Ok(ChosenInstance::Dedicated(Arc::clone(known)).into());
         }
-        let ended = match table.further.len() < MAX_FURTHER {
+        let ended = match table.dedicated.len() < MAX_DEDICATED {
             true => None,
             false => Some(table.take_idlest().ok_or_else(|| self.all_in_use())?),
         };
-        let fresh = Arc::new(FurtherInstance::new((self.configure)(&key)));
-        table.further.insert(key, Arc::clone(&fresh));
-        Ok(Choice { instance: ChosenInstance::Further(fresh), ended })
+        let fresh = Arc::new(DedicatedInstance::new((self.configure)(&key)));
+        table.dedicated.insert(key, Arc::clone(&fresh));
+        Ok(InstanceChoice { instance: ChosenInstance::Dedicated(fresh), ended })
     }
 
     fn all_in_use(&self) -> DriverError {
-        let first = self.first();
-        let name = &first.config().name;
+        let primary = self.primary();
+        let name = &primary.config().name;
         DriverError::Unavailable(format!(
-            "`{name}` is at work for {MAX_FURTHER} other clients; write `instances = \"shared\"` \
+            "`{name}` is at work for {MAX_DEDICATED} other clients; write `instances = \"shared\"` \
              under `[mcpServers.{name}]` if they may share one"
         ))
     }
@@ -221,11 +223,11 @@ impl Instances {
 }
 
 impl InstanceTable {
-    /// Takes the further instance away that was idle for longest.
-    fn take_idlest(&mut self) -> Option<Arc<FurtherInstance>> {
-        let unused = self.further.iter().filter(|(_, one)| !is_in_use(one));
+    /// Takes the dedicated instance away that was idle for longest.
+    fn take_idlest(&mut self) -> Option<Arc<DedicatedInstance>> {
+        let unused = self.dedicated.iter().filter(|(_, one)| !is_in_use(one));
         let key = unused.max_by_key(|(_, one)| one.idle()).map(|(key, _)| key.clone());
-        self.further.remove(&key?)
+        self.dedicated.remove(&key?)
     }
 }
 
@@ -234,7 +236,7 @@ fn is_in_use<T>(held: &Arc<T>) -> bool {
     Arc::strong_count(held) > 1
 }
 
-impl FurtherInstance {
+impl DedicatedInstance {
     fn new(config: UpstreamConfig) -> Self {
         Self {
             upstream: Arc::new(Upstream::new(config)),
@@ -249,6 +251,29 @@ impl FurtherInstance {
 
     fn idle(&self) -> Duration {
         self.last_used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    /// The connection for a call of the tool. A start that takes longer than `patience` goes on, so
+    /// that a later call finds the server there; this one was not sent.
+    async fn ready(
+        self: &Arc<Self>,
+        tool: Arc<ApprovedTool>,
+        patience: Duration,
+    ) -> Result<u64, DriverError> {
+        if self.listing.try_lock().is_ok_and(|listing| listing.is_some()) {
+            return self.listing(&tool).await;
+        }
+        let starting = Arc::clone(self);
+        let starting = tokio::spawn(async move { starting.listing(&tool).await });
+        match tokio::time::timeout(patience, starting).await {
+            Ok(Ok(ready)) => ready,
+            Ok(Err(_)) => Err(DriverError::Unavailable("the server was not started".to_owned())),
+            Err(_) => Err(DriverError::Unavailable(
+                "the server is still starting for this client; nothing was sent, call again in a \
+                 moment"
+                    .to_owned(),
+            )),
+        }
     }
 
     /// The connection on which it lists the tool just as it was approved; connects where there is none.
@@ -296,25 +321,27 @@ impl InstanceSource for ToolInstances {
         call: &AuthorizedCall,
     ) -> BoxFuture<'static, Result<ServerInstance, DriverError>> {
         let choice = self.instances.choose(self.instances.key(call));
-        let (first, generation) = (self.instances.first(), self.generation);
+        let (primary, generation) = (self.instances.primary(), self.generation);
         let tool = Arc::clone(&self.tool);
+        let call_timeout = primary.config().limits.call_timeout.min(call.timeout());
+        let patience = MAX_START.min(call_timeout * 3 / 4);
         Box::pin(async move {
-            let Choice { instance, ended } = choice?;
+            let InstanceChoice { instance, ended } = choice?;
             if let Some(ended) = ended {
                 tokio::spawn(async move { ended.upstream.close().await });
             }
             match instance {
-                ChosenInstance::First(in_use) => {
-                    let first = ServerInstance::new(first, Some(generation));
+                ChosenInstance::Primary(in_use) => {
+                    let primary = ServerInstance::new(primary, Some(generation));
                     Ok(match in_use {
-                        Some(in_use) => first.guarded(in_use),
-                        None => first,
+                        Some(in_use) => primary.guarded(in_use),
+                        None => primary,
                     })
                 }
-                ChosenInstance::Further(further) => {
-                    let generation = further.listing(&tool).await?;
-                    let upstream = Arc::clone(&further.upstream);
-                    Ok(ServerInstance::new(upstream, Some(generation)).guarded(further))
+                ChosenInstance::Dedicated(dedicated) => {
+                    let generation = dedicated.ready(tool, patience).await?;
+                    let upstream = Arc::clone(&dedicated.upstream);
+                    Ok(ServerInstance::new(upstream, Some(generation)).guarded(dedicated))
                 }
             }
         })

@@ -29,7 +29,7 @@ fn call(link: &Arc<ClientLink>, of: &Request) -> RunningCall {
 }
 
 async fn asked(link: &ClientLink, mut call: RunningCall) -> (String, String, Value) {
-    assert!(matches!(call.turn().await, Turn::Asked));
+    assert!(matches!(call.next_step().await, CallStep::Asked));
     let result = link.parked.park(call).unwrap();
     assert_eq!(result["resultType"], "input_required");
     let (name, question) = result["inputRequests"].as_object().unwrap().iter().next().unwrap();
@@ -57,7 +57,7 @@ async fn a_call_is_taken_up_again_with_its_answers_until_it_ends() {
     assert_eq!(question["params"]["n"], 2);
     let answers = again(&last, json!({ name: {"a": 2} }));
     let mut resumed = link.parked.resume(&link, &answers).unwrap().unwrap();
-    let Turn::Ended(Ok(Ok(result))) = resumed.turn().await else { panic!("not ended") };
+    let CallStep::Ended(Ok(Ok(result))) = resumed.next_step().await else { panic!("not ended") };
     assert_eq!(result, json!([{"a": 1}, {"a": 2}]));
 }
 
@@ -89,7 +89,7 @@ async fn what_nobody_takes_up_ends_with_its_client() {
         asked(&link, call(&link, &first)).await;
     }
     let mut one = call(&link, &first);
-    assert!(matches!(one.turn().await, Turn::Asked));
+    assert!(matches!(one.next_step().await, CallStep::Asked));
     assert!(link.parked.park(one).is_err(), "there is a bound");
     link.parked.give_up();
     assert!(link.parked.lock().is_empty());

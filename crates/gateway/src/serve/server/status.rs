@@ -41,7 +41,7 @@ pub struct UpstreamStatus {
     pub state: String,
     /// How many of its processes or sessions work for a client of their own.
     #[serde(default)]
-    pub further_instances: usize,
+    pub dedicated_instances: usize,
     /// How many of its tools are described otherwise than was registered or approved, so that they
     /// are shown to nobody.
     #[serde(default)]
@@ -63,9 +63,9 @@ impl UpstreamStatus {
             None => ("ready", None),
             Some(missing) => (missing.status.as_str(), Some(missing.problem)),
         };
-        let further_instances = entry.instances.further().len();
+        let dedicated_instances = entry.instances.dedicated().len();
         let changed = |id: &CapabilityId| gateway.changed(id).is_some();
         let changed_tools = entry.tools().keys().filter(|id| changed(id)).count();
-        Self { state: state.to_owned(), further_instances, changed_tools, problem }
+        Self { state: state.to_owned(), dedicated_instances, changed_tools, problem }
     }
 }

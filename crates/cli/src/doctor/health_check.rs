@@ -15,7 +15,7 @@ pub(super) enum Health {
 
 /// What was looked at, and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Examination {
+pub(super) struct HealthCheck {
     pub(super) subject: String,
     pub(super) health: Health,
     pub(super) finding: String,
@@ -24,7 +24,7 @@ pub(super) struct Examination {
     pub(super) next: Option<String>,
 }
 
-impl Examination {
+impl HealthCheck {
     pub(super) fn good(subject: &str, finding: impl Into<String>) -> Self {
         Self::new(subject, Health::Good, finding)
     }
