@@ -117,6 +117,32 @@ fn clients_of_a_folder_share_a_server_that_works_there() {
     }
 }
 
+/// Nobody's call waits longer for a second process than for an answer, and none is lost to it.
+#[test]
+fn a_server_that_starts_slowly_for_a_second_client_is_called_again() {
+    let gateway = Remembering::new("late", "timeout_ms = 1500");
+    let (mut one, mut other) = (gateway.client(), gateway.client());
+    let echo = |client: &mut Client| client.execute("good.echo", json!({ "text": "hi" }));
+    let patiently = |client: &mut Client| {
+        for _ in 0..60 {
+            let (failed, body) = echo(client);
+            if !failed {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            assert!(body.to_string().contains("starting"), "{body}");
+        }
+        panic!("the server was never there");
+    };
+    patiently(&mut one);
+    let (failed, body) = echo(&mut other);
+    let said = "still starting for this client; nothing was sent, call again";
+    assert!(failed && body.to_string().contains(said), "{body}");
+    patiently(&mut other);
+    one.finish();
+    other.finish();
+}
+
 /// The instance of the second client is another process, which could say anything.
 #[test]
 fn an_instance_that_lists_a_tool_otherwise_than_was_approved_is_sent_nothing() {
