@@ -47,7 +47,7 @@ Look at what happened:
   weaver trace why call_…
   weaver trace verify";
 
-/// The text below the options of `weaver --help`.
+/// The text below the options of `weaver help`.
 fn after_help() -> String {
     format!("{EXAMPLES}\n\nExit codes:\n{}", Exit::table())
 }
@@ -59,9 +59,8 @@ fn after_help() -> String {
     about = "Routes, decides, executes, firewalls and records an agent's tool calls",
     long_about = ABOUT,
     after_long_help = after_help(),
-    after_help = "`weaver --help` shows a first configuration and the exit codes.",
     styles = STYLES,
-    max_term_width = 100,
+    max_term_width = 80,
     infer_subcommands = false
 )]
 pub(super) struct Cli {

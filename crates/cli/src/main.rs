@@ -23,6 +23,7 @@ mod demo;
 mod doctor;
 mod exit;
 mod failure;
+mod help;
 mod init;
 mod inspect;
 mod kernel;
@@ -51,7 +52,7 @@ mod trace;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 use mimalloc::MiMalloc;
 use weaver_drivers::confine;
 use weaver_gateway::serve::LAUNCH;
@@ -69,7 +70,13 @@ fn main() -> ExitCode {
     if words.next().is_some_and(|verb| verb == LAUNCH) {
         return confine::launch(words);
     }
-    let cli = match Cli::try_parse() {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|verb| verb == "help") && words.next().is_none() {
+        // A closed output leaves nothing to be said.
+        let _ = output::text(&help::whole().ansi().to_string());
+        return Exit::Ok.into();
+    }
+    let cli = match parsed() {
         Ok(cli) => cli,
         Err(error) => {
             let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
@@ -91,6 +98,13 @@ fn main() -> ExitCode {
             failure.exit.into()
         }
     }
+}
+
+/// What was typed.
+fn parsed() -> Result<Cli, clap::Error> {
+    let mut command = help::command();
+    let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 fn run(command: Command) -> Result<Exit, Failure> {

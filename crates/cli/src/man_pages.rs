@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 
-use super::args::Cli;
 use super::{Exit, Failure, output};
 
 #[derive(Debug, Args)]
@@ -21,7 +20,7 @@ pub(super) fn run(args: &ManPages) -> Result<Exit, Failure> {
         Failure::new(Exit::Invalid, "man.unwritable", said).next("name a folder that you may write")
     };
     fs::create_dir_all(&args.folder).map_err(unwritable)?;
-    clap_mangen::generate_to(Cli::command(), &args.folder).map_err(unwritable)?;
+    clap_mangen::generate_to(crate::help::command(), &args.folder).map_err(unwritable)?;
     output::line(&format!("read them with `man {}`", args.folder.join("weaver.1").display()))?;
     Ok(Exit::Ok)
 }

@@ -18,7 +18,7 @@ pub(crate) struct Json {
 
 #[derive(Debug, Args)]
 pub(crate) struct PassphraseFrom {
-    /// Read the passphrase from this open file descriptor instead of the terminal
+    /// Read the passphrase from this file descriptor
     #[arg(long, value_name = "N")]
     pub(crate) passphrase_fd: Option<u32>,
 }

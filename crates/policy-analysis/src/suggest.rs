@@ -3,7 +3,8 @@
 //! Calls that information flow, a rule or a person stopped are evidence for nothing. What is left is
 //! grouped by tool, and the arguments that say where a call goes (paths, hosts, receivers, amounts)
 //! are generalised no further than they repeat: files to their folders, addresses to sets of hosts,
-//! receivers to sets, amounts to ranges. Tools with the same pattern share a rule. What reaches out or
+//! receivers to sets, amounts to ranges. Tools with the same pattern share a rule. Of a server that was
+//! read in several ways, the other reads are suggested too, in a rule of their own. What reaches out or
 //! destroys (rung L4) is never allowed by a suggestion: its rule keeps asking.
 //!
 //! A suggestion is for an operator to read, to replay and to sign.
@@ -12,14 +13,16 @@ mod evidence;
 mod folders;
 mod grouping;
 mod pattern;
+mod sibling_reads;
 mod text;
 mod values;
 mod widths;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use weaver_policy::{PolicySet, Rule};
+use weaver_types::CapabilityId;
 
 use crate::history::RecordedCall;
 use evidence::Evidence;
@@ -43,12 +46,15 @@ pub struct SuggestedRule {
     pub named: Vec<String>,
     /// What it does not cover, in words.
     pub not_covered: String,
+    /// The tools of it that nobody called: reads of a server of which several others were called. The
+    /// calls are then those of the others.
+    pub uncalled: BTreeSet<CapabilityId>,
 }
 
 /// What is suggested from a history.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Suggestions {
-    /// The rules, those that allow before those that ask.
+    /// The rules: those that allow what was done, those that ask, those for what is like it.
     pub rules: Vec<SuggestedRule>,
     /// The calls that no rule rests on, by the reason: how many, and the first of them.
     pub left_out: BTreeMap<ExclusionReason, ExcludedCalls>,
@@ -83,5 +89,8 @@ pub fn suggest<'c>(
         evidence.add(set, call);
     }
     let left_out = std::mem::take(&mut evidence.left_out);
-    grouping::suggestions(evidence, left_out)
+    let others = sibling_reads::sibling_reads(set, &evidence);
+    let mut suggestions = grouping::suggestions(evidence, left_out);
+    suggestions.rules.extend(others);
+    suggestions
 }

@@ -38,6 +38,7 @@ fn as_json(suggestions: &Suggestions) -> serde_json::Value {
             "after_untrusted": one.after_untrusted,
             "named": one.named,
             "not_covered": one.not_covered,
+            "uncalled": one.uncalled,
         })
     });
     json!({ "rules": rules.collect::<Vec<_>>(), "left_out": suggestions.left_out })

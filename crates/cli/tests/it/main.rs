@@ -48,6 +48,8 @@ mod fixture;
 mod fuzzed_clients;
 #[cfg(test)]
 mod guide;
+#[cfg(all(test, unix))]
+mod help;
 #[cfg(test)]
 mod hostile;
 #[cfg(target_os = "linux")]

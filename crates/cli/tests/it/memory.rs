@@ -187,7 +187,7 @@ fn what_cannot_be_done_is_said_with_the_next_step() {
     let place = memory.0.arg("text.db");
     let run = weaver(&["memory", "list", "--store", &place, "--json"]);
     assert!(run.code == 4 && run.err.contains("next"), "{run:?}");
-    let help = weaver(&["memory", "--help"]).out;
+    let help = weaver(&["help", "memory"]).out;
     for words in
         ["weaver memory put user_preference compact", "--expired", "ledger.db.memory", "untrusted"]
     {

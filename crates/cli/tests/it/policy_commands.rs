@@ -318,10 +318,10 @@ fn the_baseline_that_is_printed_can_be_used() {
 
 #[test]
 fn every_command_teaches_by_example() {
-    assert!(weaver(&["policy", "--help"]).out.contains("weaver policy lint --policy"));
+    assert!(weaver(&["help", "policy"]).out.contains("weaver policy lint --policy"));
     for command in ["lint", "test", "explain", "decide", "ask", "diff"] {
         let run = weaver(&["policy", command, "--help"]);
-        let example = format!("weaver policy {command} ");
+        let example = format!("weaver policy {command}");
         assert!(run.code == 0 && run.out.contains(&example), "{command}: {run:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Which calls a suggestion may rest on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -97,6 +97,8 @@ fn may_be_allowed(capability: &Capability) -> bool {
 pub(super) struct Evidence {
     pub(super) tools: BTreeMap<CapabilityId, ToolEvidence>,
     pub(super) left_out: BTreeMap<ExclusionReason, ExcludedCalls>,
+    /// The tools of which a call was stopped, or would have been.
+    pub(super) stopped: BTreeSet<CapabilityId>,
 }
 
 /// Notes that no suggestion rests on a call.
@@ -120,7 +122,12 @@ impl Evidence {
         let asks = capability.as_ref().is_ok_and(|one| !may_be_allowed(one));
         match stopped(call) {
             Some(ExclusionReason::Tainted) if asks && call.end == CallEnd::Succeeded => {}
-            Some(reason) => return leave_out(&mut self.left_out, reason, &call.id),
+            Some(reason) => {
+                if reason != ExclusionReason::NotSuccessful {
+                    self.stopped.insert(call.capability.clone());
+                }
+                return leave_out(&mut self.left_out, reason, &call.id);
+            }
             None => {}
         }
         let Ok(capability) = capability else {

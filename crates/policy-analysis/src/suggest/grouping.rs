@@ -161,6 +161,7 @@ fn rule(
         after_untrusted,
         named: named.collect(),
         not_covered: not_covered(key),
+        uncalled: BTreeSet::new(),
     })
 }
 

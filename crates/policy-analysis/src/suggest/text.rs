@@ -22,8 +22,13 @@ pub fn policy_text(suggestions: &Suggestions) -> String {
 }
 
 fn comment(out: &mut String, suggested: &SuggestedRule) {
-    let SuggestedRule { calls, after_untrusted, not_covered, .. } = suggested;
+    let SuggestedRule { calls, after_untrusted, not_covered, uncalled, .. } = suggested;
     let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
+    let calls = if uncalled.is_empty() {
+        calls
+    } else {
+        format!("no call; they only read, as other tools of the server did in {calls}")
+    };
     let after = match after_untrusted {
         0 => String::new(),
         many => format!(", {many} after untrusted data"),

@@ -455,3 +455,116 @@ fn what_leaves_keeps_asking_though_flow_spoke_against_it() {
     stopped.refused(&mail.stopped("hold", "flow", "untrusted_influence"));
     assert!(stopped.suggestions().rules.is_empty());
 }
+
+/// A server with a mailbox and more.
+const DESK: &str = r#"
+[capabilities."desk.inbox"]
+effects = "read_local"
+[capabilities."desk.drafts"]
+effects = "read_local"
+[capabilities."desk.calendar"]
+effects = "read_local"
+[capabilities."desk.contacts"]
+effects = "read_local"
+[capabilities."desk.list_*"]
+effects = "read_local"
+[capabilities."desk.read_file"]
+effects = "read_local"
+[capabilities."desk.resources/read"]
+effects = "read_local"
+[capabilities."desk.payroll"]
+effects = "read_local"
+output = { confidentiality = "confidential" }
+[capabilities."desk.vault"]
+effects = "read_local"
+sensitivity = ["secrets"]
+[capabilities."desk.translate"]
+effects = "read_open"
+[capabilities."desk.note"]
+effects = "write_local"
+[capabilities."shelf.books"]
+effects = "read_local"
+"#;
+
+/// The tools that are allowed although nobody called them.
+fn uncalled(log: &Log, contracts: &str) -> Vec<String> {
+    let suggestions = suggest(&set("", contracts), log.history.calls());
+    let all = suggestions.rules.iter().flat_map(|one| &one.uncalled);
+    all.map(ToString::to_string).collect()
+}
+
+fn look(tool: &'static str) -> Made<'static> {
+    let (class, rung) = ("read_only", "L0");
+    Made { class, rung, ..Made::new(tool, json!({ "query": "plan" })) }
+}
+
+#[test]
+fn who_read_a_server_in_three_ways_may_read_it_in_a_fourth() {
+    let mut log = Log::new();
+    log.done(&look("desk.inbox"));
+    log.done(&look("desk.drafts"));
+    assert!(uncalled(&log, DESK).is_empty(), "two ways are few");
+    log.done(&look("desk.drafts"));
+    log.done(&look("desk.calendar"));
+    // Neither what a pattern covers, nor what names a place, is more confidential, keeps secrets,
+    // reaches out or writes; nor another server.
+    assert_eq!(uncalled(&log, DESK), ["desk.contacts"]);
+    let suggestions = suggest(&set("", DESK), log.history.calls());
+    let text = policy_text(&suggestions);
+    let said = "# From no call; they only read, as other tools of the server did in 4 calls.";
+    assert!(text.contains(said) && text.contains("suggested-desk-other-reads"), "{text}");
+    let set = load(&text, DESK, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut next = Log::new();
+    next.done(&look("desk.contacts"));
+    next.done(&look("desk.payroll"));
+    let now = replay(&set, next.history.calls(), NOW, NOW).now;
+    assert_eq!((now.allow, now.deny), (1, 1));
+}
+
+#[test]
+fn an_injection_alone_opens_no_group_of_reads() {
+    let mut log = Log::new();
+    log.taint("run_1");
+    for tool in ["desk.inbox", "desk.drafts", "desk.calendar"] {
+        log.done(&look(tool));
+    }
+    assert!(uncalled(&log, DESK).is_empty());
+    for tool in ["desk.inbox", "desk.drafts", "desk.calendar"] {
+        log.done(&look(tool).in_run("run_2"));
+    }
+    assert_eq!(uncalled(&log, DESK), ["desk.contacts"], "in two runs it is work");
+}
+
+#[test]
+fn a_read_that_was_stopped_and_a_server_of_places_are_left_alone() {
+    let mut log = Log::new();
+    for tool in ["desk.inbox", "desk.drafts", "desk.calendar"] {
+        log.done(&look(tool));
+    }
+    let mut stopped = log;
+    stopped.refused(&look("desk.contacts").stopped("deny", "rule", "explicit_deny_rule"));
+    assert!(uncalled(&stopped, DESK).is_empty());
+    let place = |tool: &'static str| Made {
+        arguments: json!({ "path": "/home/ana/work/a.md" }),
+        ..look(tool)
+    };
+    let mut places = Log::new();
+    for tool in ["desk.inbox", "desk.drafts", "desk.calendar"] {
+        places.done(&place(tool));
+    }
+    assert!(uncalled(&places, DESK).is_empty());
+    let mut mixed = Log::new();
+    for tool in ["desk.inbox", "desk.drafts", "desk.calendar"] {
+        mixed.done(&look(tool));
+    }
+    mixed.done(&place("desk.read_file"));
+    assert_eq!(uncalled(&mixed, DESK), ["desk.contacts"], "a place is the exception here");
+    for tool in ["desk.folder", "desk.archive"] {
+        mixed.done(&place(tool));
+    }
+    let more = format!(
+        "{DESK}[capabilities.\"desk.folder\"]\neffects = \"read_local\"\n\
+        [capabilities.\"desk.archive\"]\neffects = \"read_local\"\n"
+    );
+    assert!(uncalled(&mixed, &more).is_empty(), "and here it is not");
+}
