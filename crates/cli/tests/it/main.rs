@@ -1,5 +1,8 @@
 //! The command as a user runs it.
 
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod activation;
 #[cfg(test)]
 mod adaptive;
 #[cfg(test)]

@@ -44,12 +44,20 @@ fn a_service_is_written_once_and_tells_its_manager_when_it_is_ready() {
         command.output().unwrap()
     };
     assert!(service("install").status.success() && service("install").status.success());
-    let file = folder.path("home/.config/systemd/user/weaver.service");
-    let unit = fs::read_to_string(&file).unwrap();
-    assert_eq!(unit.as_bytes(), service("show").stdout);
-    fs::write(&file, "[Service]\n").unwrap();
-    assert!(!service("install").status.success(), "somebody's own file stays");
-    assert!(service("uninstall").status.success() && !file.exists());
+    let file = |kind: &str| folder.path(&format!("home/.config/systemd/user/weaver.{kind}"));
+    let [unit, socket] = ["service", "socket"].map(|kind| fs::read_to_string(file(kind)).unwrap());
+    assert_eq!(format!("{unit}\n{socket}").as_bytes(), service("show").stdout);
+    let address = folder.arg(".weaver/ledger.db.run/d.sock");
+    assert!(socket.contains(&format!("\nListenStream={address}\n")), "{socket}");
+    for kind in ["service", "socket"] {
+        let own = fs::read(file(kind)).unwrap();
+        fs::write(file(kind), "[Unit]\n").unwrap();
+        assert!(!service("install").status.success(), "somebody's own file stays");
+        fs::write(file(kind), own).unwrap();
+    }
+    assert!(service("uninstall").status.success());
+    assert!(!file("service").exists() && !file("socket").exists());
+    assert!(!service("uninstall").status.success(), "there is none any more");
     let notify = folder.path("notify");
     let socket = UnixDatagram::bind(&notify).unwrap();
     socket.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
