@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -77,6 +78,8 @@ const MAX_LOG: u64 = 256 * 1024;
 const MAX_PASSPHRASE: u64 = 4096;
 
 pub(super) fn run(args: &Daemon) -> Result<Exit, Failure> {
+    #[cfg(target_os = "linux")]
+    super::huge_pages::allow();
     match args.started_by_client {
         false => start(args, || {
             output::aside("weaver: ready\n");
@@ -320,18 +323,26 @@ pub(super) fn logs(args: &Logs) -> Result<Exit, Failure> {
         output::line(line)?;
     }
     if args.follow {
-        follow(&mut file)?;
+        follow(file, &path)?;
     }
     Ok(Exit::Ok)
 }
 
-/// Shows what is added, until the output is closed.
-fn follow(file: &mut File) -> Result<(), Failure> {
+/// Shows what is added, until the output is closed. A log that was begun anew is gone on with.
+fn follow(mut file: File, path: &Path) -> Result<(), Failure> {
     loop {
+        let is_replaced = match (file.metadata(), path.metadata()) {
+            (Ok(open), Ok(named)) => open.ino() != named.ino(),
+            _ => false,
+        };
         let mut bytes = Vec::new();
         match file.read_to_end(&mut bytes) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error.into()),
             _ => output::text(&String::from_utf8_lossy(&bytes))?,
+        }
+        if is_replaced && let Ok(fresh) = File::open(path) {
+            file = fresh;
+            continue;
         }
         std::thread::sleep(Duration::from_millis(200));
     }

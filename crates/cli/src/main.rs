@@ -23,6 +23,8 @@ mod demo;
 mod doctor;
 mod exit;
 mod failure;
+#[cfg(target_os = "linux")]
+mod huge_pages;
 mod init;
 mod inspect;
 mod kernel;
@@ -69,6 +71,8 @@ fn main() -> ExitCode {
     if words.next().is_some_and(|verb| verb == LAUNCH) {
         return confine::launch(words);
     }
+    #[cfg(target_os = "linux")]
+    huge_pages::avoid(std::env::args_os().nth(1).as_deref());
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

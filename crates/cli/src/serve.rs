@@ -93,6 +93,8 @@ fn shim_options(args: &Serve) -> Result<ShimOptions, Failure> {
 }
 
 fn standalone(args: &Serve) -> Result<Exit, Failure> {
+    #[cfg(target_os = "linux")]
+    super::huge_pages::allow();
     start_logging();
     if args.log_passphrase_fd == Some(0) {
         return Err(client_descriptor());

@@ -15,6 +15,7 @@ mod error;
 mod folder;
 mod hello;
 mod inherited_socket;
+mod log_rotation;
 mod shim;
 mod stamp;
 mod start;
@@ -217,6 +218,7 @@ async fn accept(
     let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
     let mut idle_since = Instant::now();
+    let folder = DaemonFolder::of_store(&shared.server.config().store);
     let mut watch = Watch { socket: socket_of(shared), refused: None };
     // A timer of its own: however often clients come, it is looked.
     let mut look = tokio::time::interval(IDLE_LOOK);
@@ -229,6 +231,7 @@ async fn accept(
             _ = interrupted.recv() => return Ok(by_signal),
             Some(farewell) = ending.recv() => return Ok(Ending { farewell, patience: DRAIN }),
             _ = look.tick() => {
+                log_rotation::rotate(&folder);
                 if shared.server.is_busy() {
                     idle_since = Instant::now();
                 }
