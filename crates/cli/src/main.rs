@@ -30,6 +30,7 @@ mod inspect;
 mod kernel;
 mod keys;
 mod line_reader;
+mod logging;
 #[cfg(unix)]
 mod login;
 mod man_pages;
@@ -166,7 +167,10 @@ impl Command {
             #[cfg(unix)]
             Self::Logout(args) => args.output.json,
             #[cfg(unix)]
-            Self::Daemon(_) | Self::Restart(_) | Self::Logs(_) | Self::Service(_) => false,
+            Self::Daemon(args) => args.wants_json(),
+            #[cfg(unix)]
+            Self::Restart(_) | Self::Logs(_) | Self::Service(_) => false,
+            Self::Serve(args) => args.wants_json(),
             Self::Check(args) | Self::Doctor(args) => args.output.json,
             Self::Sign(args) => args.output.json,
             Self::Reasons(args) => args.json,
@@ -185,7 +189,6 @@ impl Command {
             Self::Route(args) => args.output.json,
             Self::Catalog(args) => args.wants_json(),
             Self::Compile(_)
-            | Self::Serve(_)
             | Self::Man(_)
             | Self::DemoServer { .. }
             | Self::Completions { .. } => false,

@@ -118,6 +118,9 @@ mod starting;
 mod support;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
+mod telemetry;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tls;
 #[cfg(target_os = "linux")]
 #[cfg(test)]

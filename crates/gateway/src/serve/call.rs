@@ -15,7 +15,9 @@ use super::client::Client;
 use super::error::ServeError;
 use super::heartbeat;
 use super::lines::Outbox;
+use super::measured_call::MeasuredCall;
 use super::server_feature::FeatureKind;
+use crate::telemetry::{CallTrace, TraceParent};
 
 /// How long a call waits for the first attempt to connect its server.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -37,6 +39,8 @@ pub(crate) struct CallOptions {
     pub(crate) progress: Option<ProgressSink>,
     /// Where lines of the request go before its answer.
     pub(crate) outbox: Outbox,
+    /// The trace that its client is in.
+    pub(crate) trace_parent: Option<TraceParent>,
 }
 
 /// One call: what is to be called, with which arguments, and how.
@@ -63,6 +67,13 @@ impl CallOutcome {
 /// Runs a call through the kernel. A held one waits for an approval as long as the configuration
 /// says; what comes of the approval is decided by making the same call again.
 pub(crate) async fn run(client: &Client, call: CallRequest<'_>) -> Result<CallOutcome, ServeError> {
+    let measured = MeasuredCall::begin(client, &call);
+    let done = measured.trace().scope(run_measured(client, call)).await;
+    measured.end(&done);
+    done
+}
+
+async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutcome, ServeError> {
     let CallRequest { request, arguments, mode, options } = call;
     if let Some(argument_problem) = options.argument_problem {
         let reason = ReasonCode::InvalidArguments;
@@ -98,7 +109,11 @@ pub(crate) async fn run(client: &Client, call: CallRequest<'_>) -> Result<CallOu
             () = options.cancellation.cancelled() => Some(Phase::Requested),
         }
     };
+    let timer = CallTrace::current().map(|trace| trace.hold());
     let phase = heartbeat::during(resolved, HEARTBEAT, progress.as_ref(), &id).await;
+    if let Some(timer) = timer {
+        timer.end(None);
+    }
     match phase {
         Some(Phase::Requested) | None => {
             Ok(CallOutcome { invocation: done, approval_timed_out: true })
@@ -132,10 +147,16 @@ async fn once(
     }
     let principal = client.principal()?;
     let caller = Caller { run: &run, principal: &principal };
-    Ok(match progress {
+    let trace = CallTrace::current();
+    let begun = trace.as_ref().map(|trace| trace.begin_execution());
+    let done = match progress {
         Some(progress) => client.gateway.kernel.execute_with_progress(caller, call, progress).await,
         None => client.gateway.kernel.execute(caller, call).await,
-    })
+    };
+    if let (Some(trace), Some(begun)) = (trace, begun) {
+        trace.end_execution(begun);
+    }
+    Ok(done)
 }
 
 /// Refuses a call that never became one, and records it.
