@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use prometheus_parse::{Scrape, Value as Metric};
 use serde_json::{Value, json};
 
+use crate::approvals::{held, hold};
 use crate::client::{Client, folder};
 use crate::fixture::SECRET;
 use crate::http::Web;
@@ -257,6 +258,30 @@ fn a_collector_gets_the_spans_of_calls_and_the_metrics() {
         assert!(told.metrics.contains_key(name), "{name}: {:?}", told.metrics);
     }
     assert_eq!(told.metrics["mcp.server.operation.duration"], 4, "the last time that it was told");
+}
+
+#[test]
+fn the_wait_for_a_person_is_a_span_of_its_own_and_no_server_is_called() {
+    let collector = Collector::start();
+    let settings = format!(
+        "[gateway]\napproval_timeout_ms = 300\n\n[telemetry.otlp]\nendpoint = \"{}\"\n\
+         headers = {{ Authorization = \"Bearer s3cret\" }}\n",
+        collector.endpoint()
+    );
+    let folder = held(&settings);
+    let mut client = Client::start_as(serve(&folder, &["--standalone"])).shaken();
+    hold(&mut client, ARGUMENT);
+    client.end();
+    let told = collector.told();
+    let named = |name: &str| told.spans.iter().find(|span| span.name == name);
+    let (root, wait) = (named("tools/call good.send").unwrap(), named("weaver.hold").unwrap());
+    assert_eq!((&wait.trace, &wait.parent), (&root.trace, &root.span));
+    assert!(wait.to - wait.from >= 250_000_000, "{wait:?}");
+    assert_eq!(root.attributes["weaver.outcome"], "hold");
+    assert_eq!(root.attributes["error.type"], "approval_required");
+    assert!(root.parent.is_empty() && named("weaver.decision").is_some());
+    assert!(named("weaver.execution").is_none(), "{:?}", told.spans);
+    assert!(!format!("{:?}", told.spans).contains(ARGUMENT));
 }
 
 #[test]

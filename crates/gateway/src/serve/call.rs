@@ -15,9 +15,12 @@ use super::client::Client;
 use super::error::ServeError;
 use super::heartbeat;
 use super::lines::Outbox;
-use super::measured_call::MeasuredCall;
+use super::measured_call::{CallOrigin, MeasuredCall};
 use super::server_feature::FeatureKind;
 use crate::telemetry::{CallTrace, TraceParent};
+
+/// What stands for the server of a tool that does not exist.
+const NO_SERVER: &str = "none";
 
 /// How long a call waits for the first attempt to connect its server.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -67,10 +70,32 @@ impl CallOutcome {
 /// Runs a call through the kernel. A held one waits for an approval as long as the configuration
 /// says; what comes of the approval is decided by making the same call again.
 pub(crate) async fn run(client: &Client, call: CallRequest<'_>) -> Result<CallOutcome, ServeError> {
-    let measured = MeasuredCall::begin(client, &call);
+    let principal = client.principal().map(|principal| principal.id.to_string());
+    let origin = CallOrigin {
+        capability: &call.request.capability_id,
+        server: server_of(client, &call.request.capability_id),
+        principal: principal.unwrap_or_default(),
+        trace_parent: call.options.trace_parent,
+    };
+    let measured = MeasuredCall::begin(&client.gateway.telemetry, origin);
     let done = measured.trace().scope(run_measured(client, call)).await;
-    measured.end(&done);
+    match &done {
+        Ok(done) => measured.end(&done.invocation),
+        Err(error) => measured.fail(error.code()),
+    }
     done
+}
+
+/// The server of a tool as the configuration names it, or the namespace of one that has none.
+fn server_of(client: &Client, id: &CapabilityId) -> String {
+    let gateway = &client.gateway;
+    match gateway.upstreams.of(id.as_str()) {
+        Some(entry) => entry.name.to_string(),
+        None if gateway.registry.contains(id) => {
+            id.as_str().split_once('.').map_or(NO_SERVER, |(space, _)| space).to_owned()
+        }
+        None => NO_SERVER.to_owned(),
+    }
 }
 
 async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutcome, ServeError> {

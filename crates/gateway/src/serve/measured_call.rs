@@ -2,58 +2,51 @@
 
 use std::sync::Arc;
 
+use weaver_agent_kernel::Invocation;
 use weaver_types::{CapabilityId, ToolErrorCode};
 
-use super::call::{CallOutcome, CallRequest};
-use super::client::Client;
-use super::error::ServeError;
 use super::server_feature::FeatureKind;
-use crate::telemetry::{CallReport, CallTrace};
-
-/// What stands for the server of a tool that has none.
-const NO_SERVER: &str = "none";
+use crate::telemetry::{CallReport, CallTrace, Telemetry, TraceParent};
 
 /// A call that is measured. One that is dropped before its end was given up by its client.
-pub(crate) struct MeasuredCall<'a> {
-    client: &'a Client,
+pub(crate) struct MeasuredCall {
+    telemetry: Arc<Telemetry>,
     trace: Arc<CallTrace>,
     report: CallReport,
 }
 
-impl<'a> MeasuredCall<'a> {
-    pub(crate) fn begin(client: &'a Client, call: &CallRequest<'_>) -> Self {
-        let id = &call.request.capability_id;
-        let telemetry = &client.gateway.telemetry;
-        let trace = telemetry.begin_call(id, call.options.trace_parent);
-        let principal = client.principal().map(|principal| principal.id.to_string());
+/// What is known of a call before it begins.
+pub(crate) struct CallOrigin<'a> {
+    pub(crate) capability: &'a CapabilityId,
+    /// The server as the configuration names it. What a client asks for names no series by itself.
+    pub(crate) server: String,
+    pub(crate) principal: String,
+    /// The trace that its client is in.
+    pub(crate) trace_parent: Option<TraceParent>,
+}
+
+impl MeasuredCall {
+    pub(crate) fn begin(telemetry: &Arc<Telemetry>, origin: CallOrigin<'_>) -> Self {
+        let CallOrigin { capability, server, principal, trace_parent } = origin;
         let report = CallReport {
-            server: server_of(client, id),
-            method: method_of(id),
+            server,
+            method: method_of(capability),
             outcome: "abandoned",
             reason: None,
             call: String::new(),
             run: String::new(),
-            principal: principal.unwrap_or_default(),
+            principal,
         };
-        Self { client, trace, report }
+        let trace = telemetry.begin_call(capability, trace_parent);
+        Self { telemetry: Arc::clone(telemetry), trace, report }
     }
 
     pub(crate) fn trace(&self) -> Arc<CallTrace> {
         Arc::clone(&self.trace)
     }
 
-    pub(crate) fn end(mut self, done: &Result<CallOutcome, ServeError>) {
-        match done {
-            Ok(done) => self.take(done),
-            Err(error) => {
-                self.report.outcome = "error";
-                self.report.reason = Some(error.code());
-            }
-        }
-    }
-
-    fn take(&mut self, done: &CallOutcome) {
-        let invocation = &done.invocation;
+    /// The kernel has answered.
+    pub(crate) fn end(mut self, invocation: &Invocation) {
         let result = invocation.result.as_ref();
         let report = &mut self.report;
         report.call = invocation.call.to_string();
@@ -68,23 +61,16 @@ impl<'a> MeasuredCall<'a> {
             None => ("ok", None),
         };
     }
-}
 
-impl Drop for MeasuredCall<'_> {
-    fn drop(&mut self) {
-        self.client.gateway.telemetry.end_call(&self.trace, &self.report);
+    /// The gateway could not make the call.
+    pub(crate) fn fail(mut self, code: &'static str) {
+        (self.report.outcome, self.report.reason) = ("error", Some(code));
     }
 }
 
-/// The server as the configuration names it. What a client asks for names no series by itself.
-fn server_of(client: &Client, id: &CapabilityId) -> String {
-    let gateway = &client.gateway;
-    match gateway.upstreams.of(id.as_str()) {
-        Some(entry) => entry.name.to_string(),
-        None if gateway.registry.contains(id) => {
-            id.as_str().split_once('.').map_or(NO_SERVER, |(space, _)| space).to_owned()
-        }
-        None => NO_SERVER.to_owned(),
+impl Drop for MeasuredCall {
+    fn drop(&mut self) {
+        self.telemetry.end_call(&self.trace, &self.report);
     }
 }
 
