@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 use serde_json::json;
 use weaver_gateway::config::{self, Config, Http};
 use weaver_gateway::daemon::{
@@ -18,9 +19,9 @@ use weaver_gateway::serve::{Farewell, ServeError, ServeOptions};
 use weaver_text::escape;
 use zeroize::Zeroizing;
 
-use super::serve::Serve;
+use super::serve::{Format, LogFormatArgument, Serve};
 use super::shared_args::Json;
-use super::{Exit, Failure, output, serve};
+use super::{Exit, Failure, logging, output, serve};
 
 #[derive(Debug, Args)]
 pub(super) struct Daemon {
@@ -43,6 +44,15 @@ pub(super) struct Daemon {
     /// Say on standard output, in one line of JSON, when clients can connect
     #[arg(long, hide = true)]
     pub(super) started_by_client: bool,
+    #[command(flatten)]
+    pub(super) log_format: LogFormatArgument,
+}
+
+impl Daemon {
+    /// Whether what goes wrong is JSON too.
+    pub(super) fn wants_json(&self) -> bool {
+        self.log_format.format == Some(Format::Json)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -77,9 +87,14 @@ const MAX_LOG: u64 = 256 * 1024;
 const MAX_PASSPHRASE: u64 = 4096;
 
 pub(super) fn run(args: &Daemon) -> Result<Exit, Failure> {
+    #[cfg(target_os = "linux")]
+    super::huge_pages::allow();
     match args.started_by_client {
         false => start(args, || {
-            output::aside("weaver: ready\n");
+            match args.wants_json() {
+                true => tracing::info!("clients can connect"),
+                false => output::aside("weaver: ready\n"),
+            }
             notify_ready();
         }),
         true => {
@@ -99,8 +114,8 @@ pub(super) fn run(args: &Daemon) -> Result<Exit, Failure> {
 }
 
 fn start(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failure> {
-    serve::start_logging();
     let config = config::load(absolute(&args.config)?)?;
+    logging::start(args.log_format.or(&config.telemetry));
     let store = config.store.clone();
     let log_key = serve::log_key(&config, args.log_passphrase_fd)?;
     let unsigned_development = args.unsigned_development;
@@ -143,6 +158,9 @@ pub(super) fn command(args: &Serve, config: &Path) -> Result<DaemonCommand, Fail
         .map(OsString::from)
         .chain([IDLE_EXIT.to_string().into(), "--config".into(), config.into()])
         .collect();
+    if let Some(format) = args.log_format.format.and_then(|format| format.to_possible_value()) {
+        arguments.extend(["--log-format".into(), format.get_name().into()]);
+    }
     if args.unsigned_development {
         arguments.push("--unsigned-development".into());
     }
@@ -320,18 +338,26 @@ pub(super) fn logs(args: &Logs) -> Result<Exit, Failure> {
         output::line(line)?;
     }
     if args.follow {
-        follow(&mut file)?;
+        follow(file, &path)?;
     }
     Ok(Exit::Ok)
 }
 
-/// Shows what is added, until the output is closed.
-fn follow(file: &mut File) -> Result<(), Failure> {
+/// Shows what is added, until the output is closed. A log that was begun anew is gone on with.
+fn follow(mut file: File, path: &Path) -> Result<(), Failure> {
     loop {
+        let is_replaced = match (file.metadata(), path.metadata()) {
+            (Ok(open), Ok(named)) => open.ino() != named.ino(),
+            _ => false,
+        };
         let mut bytes = Vec::new();
         match file.read_to_end(&mut bytes) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error.into()),
             _ => output::text(&String::from_utf8_lossy(&bytes))?,
+        }
+        if is_replaced && let Ok(fresh) = File::open(path) {
+            file = fresh;
+            continue;
         }
         std::thread::sleep(Duration::from_millis(200));
     }

@@ -24,11 +24,14 @@ mod doctor;
 mod exit;
 mod failure;
 mod help;
+#[cfg(target_os = "linux")]
+mod huge_pages;
 mod init;
 mod inspect;
 mod kernel;
 mod keys;
 mod line_reader;
+mod logging;
 #[cfg(unix)]
 mod login;
 mod man_pages;
@@ -70,6 +73,8 @@ fn main() -> ExitCode {
     if words.next().is_some_and(|verb| verb == LAUNCH) {
         return confine::launch(words);
     }
+    #[cfg(target_os = "linux")]
+    huge_pages::avoid(std::env::args_os().nth(1).as_deref());
     let mut words = std::env::args_os().skip(1);
     if words.next().is_some_and(|verb| verb == "help") && words.next().is_none() {
         // A closed output leaves nothing to be said.
@@ -176,7 +181,10 @@ impl Command {
             #[cfg(unix)]
             Self::Logout(args) => args.output.json,
             #[cfg(unix)]
-            Self::Daemon(_) | Self::Restart(_) | Self::Logs(_) | Self::Service(_) => false,
+            Self::Daemon(args) => args.wants_json(),
+            #[cfg(unix)]
+            Self::Restart(_) | Self::Logs(_) | Self::Service(_) => false,
+            Self::Serve(args) => args.wants_json(),
             Self::Check(args) | Self::Doctor(args) => args.output.json,
             Self::Sign(args) => args.output.json,
             Self::Reasons(args) => args.json,
@@ -195,7 +203,6 @@ impl Command {
             Self::Route(args) => args.output.json,
             Self::Catalog(args) => args.wants_json(),
             Self::Compile(_)
-            | Self::Serve(_)
             | Self::Man(_)
             | Self::DemoServer { .. }
             | Self::Completions { .. } => false,

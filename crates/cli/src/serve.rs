@@ -3,16 +3,15 @@
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-use clap::Args;
-use tracing_subscriber::EnvFilter;
-use weaver_gateway::config::{self, Config};
+use clap::{Args, ValueEnum};
+use weaver_gateway::config::{self, Config, LogFormat, Telemetry};
 #[cfg(unix)]
 use weaver_gateway::daemon::{self, DaemonError, DaemonFolder, SessionRequest, ShimOptions};
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_gateway::serve::{self, ServeError, ServeOptions};
 use weaver_types::signature::SigningKey;
 
-use super::{Exit, Failure};
+use super::{Exit, Failure, logging};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -35,17 +34,43 @@ pub(super) struct Serve {
     /// Be the gateway of this one client, without a daemon
     #[arg(long)]
     pub(super) standalone: bool,
+    #[command(flatten)]
+    pub(super) log_format: LogFormatArgument,
 }
 
-/// Which messages go to standard error: `warn`, or what `WEAVER_LOG` says.
-pub(super) fn start_logging() {
-    let filter = EnvFilter::try_from_env("WEAVER_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    let logger = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
-    // A host that has its own logger keeps it.
-    let _ = logger.try_init();
+/// How messages are written.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct LogFormatArgument {
+    /// How messages are written, one a line; what `[telemetry]` says unless it is given
+    #[arg(long = "log-format", value_name = "FORMAT")]
+    pub(super) format: Option<Format>,
+}
+
+/// How messages are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people
+    Text,
+    /// As JSON objects
+    Json,
+}
+
+impl LogFormatArgument {
+    /// The format that counts: the one of the command line, else the configuration's.
+    pub(super) fn or(&self, configured: &Telemetry) -> LogFormat {
+        match self.format {
+            Some(Format::Text) => LogFormat::Text,
+            Some(Format::Json) => LogFormat::Json,
+            None => configured.log_format.unwrap_or_default(),
+        }
+    }
+}
+
+impl Serve {
+    /// Whether what goes wrong is JSON too.
+    pub(super) fn wants_json(&self) -> bool {
+        self.log_format.format == Some(Format::Json)
+    }
 }
 
 pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
@@ -67,7 +92,7 @@ fn shim(args: &Serve) -> Result<Exit, Failure> {
         }
         Err(failure) if std::io::stdin().is_terminal() => Err(failure),
         Err(failure) => {
-            super::output::failure(&failure, false);
+            super::output::failure(&failure, args.wants_json());
             let problem =
                 DaemonError::Configuration { code: failure.code, problem: failure.in_words() };
             daemon::run_shim(Err(problem))?;
@@ -93,11 +118,13 @@ fn shim_options(args: &Serve) -> Result<ShimOptions, Failure> {
 }
 
 fn standalone(args: &Serve) -> Result<Exit, Failure> {
-    start_logging();
+    #[cfg(target_os = "linux")]
+    super::huge_pages::allow();
     if args.log_passphrase_fd == Some(0) {
         return Err(client_descriptor());
     }
     let config = config::load(&args.config)?;
+    logging::start(args.log_format.or(&config.telemetry));
     let store = config.store.clone();
     let log_key = log_key(&config, args.log_passphrase_fd)?;
     let unsigned_development = args.unsigned_development;

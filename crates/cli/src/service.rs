@@ -5,17 +5,19 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use weaver_gateway::config;
+use weaver_gateway::daemon::DaemonFolder;
 
 use super::{Exit, Failure, daemon, output};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Service {
-    /// Write the service file, and say how to start it
+    /// Write the service's files, and say how to start it
     #[command(after_help = "Example:\n  weaver service install --config ~/guarded/weaver.toml")]
     Install(Of),
-    /// Print the service file
+    /// Print the service's files
     Show(Of),
-    /// Remove the service file
+    /// Remove the service's files
     Uninstall(Of),
 }
 
@@ -31,9 +33,27 @@ pub(super) struct Of {
 }
 
 /// The programs that look after services.
+#[derive(Debug, Clone, Copy)]
 enum Manager {
     Systemd,
     Launchd,
+}
+
+/// What a service runs.
+struct Plan<'a> {
+    name: &'a str,
+    program: &'a Path,
+    config: &'a Path,
+    /// Where clients find the daemon.
+    socket: &'a Path,
+    /// Where the daemon finds the programs of servers. A service manager's own list is short.
+    search_path: &'a str,
+}
+
+/// A file of a service, below the user's folder.
+struct ServiceFile {
+    place: PathBuf,
+    text: String,
 }
 
 impl Manager {
@@ -41,58 +61,97 @@ impl Manager {
         if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
     }
 
-    /// Where a service's file lies, below the user's folder.
-    fn file(&self, name: &str) -> PathBuf {
+    /// Where the service's files lie. systemd has two: the service, and the socket that starts it.
+    fn places(self, name: &str) -> Vec<PathBuf> {
         match self {
-            Self::Systemd => PathBuf::from(format!(".config/systemd/user/{name}.service")),
-            Self::Launchd => PathBuf::from(format!("Library/LaunchAgents/{name}.plist")),
+            Self::Systemd => ["service", "socket"]
+                .map(|kind| PathBuf::from(format!(".config/systemd/user/{name}.{kind}")))
+                .into(),
+            Self::Launchd => vec![PathBuf::from(format!("Library/LaunchAgents/{name}.plist"))],
         }
     }
 
-    /// The text of the file.
-    fn text(&self, name: &str, program: &Path, config: &Path) -> String {
-        let (program, config) = (program.display().to_string(), config.display().to_string());
-        match self {
-            Self::Systemd => format!(
-                "[Unit]\nDescription=Weaver, the gateway of {config}\n\n\
-                 [Service]\nType=notify\nExecStart={} daemon --config {}\n\
-                 Restart=on-failure\nRestartSec=2\nTimeoutStopSec=40\n\n\
-                 [Install]\nWantedBy=default.target\n",
-                systemd_word(&program),
-                systemd_word(&config)
-            ),
-            Self::Launchd => format!(
-                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-                 <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \
-                 \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
-                 <plist version=\"1.0\"><dict>\n\
-                 <key>Label</key><string>{}</string>\n\
-                 <key>ProgramArguments</key><array><string>{}</string><string>daemon</string>\
-                 <string>--config</string><string>{}</string></array>\n\
-                 <key>RunAtLoad</key><true/>\n\
-                 <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n\
-                 </dict></plist>\n",
-                xml(name),
-                xml(&program),
-                xml(&config)
-            ),
-        }
+    fn files(self, plan: &Plan<'_>) -> Vec<ServiceFile> {
+        let texts = match self {
+            Self::Systemd => vec![systemd_service(plan), systemd_socket(plan)],
+            Self::Launchd => vec![launchd_agent(plan)],
+        };
+        let files = self.places(plan.name).into_iter().zip(texts);
+        files.map(|(place, text)| ServiceFile { place, text }).collect()
     }
 
     /// The command that starts it.
-    fn start(&self, name: &str, file: &Path) -> String {
+    fn start(self, name: &str, home: &Path) -> String {
         match self {
-            Self::Systemd => format!("systemctl --user enable --now {name}"),
-            Self::Launchd => format!("launchctl load -w {}", file.display()),
+            Self::Systemd => format!("systemctl --user enable --now {name}.socket {name}.service"),
+            Self::Launchd => {
+                let file = home.join(format!("Library/LaunchAgents/{name}.plist"));
+                format!("launchctl load -w {}", file.display())
+            }
         }
     }
 }
 
+fn systemd_service(plan: &Plan<'_>) -> String {
+    let Plan { name, program, config, search_path, .. } = plan;
+    format!(
+        "[Unit]\nDescription=Weaver, the gateway of {}\n\
+         Requires={name}.socket\nAfter={name}.socket\n\n\
+         [Service]\nType=notify\nExecStart={} daemon --config {}\n\
+         Environment={}\nRestart=on-failure\nRestartSec=2\nTimeoutStopSec=40\n\n\
+         [Install]\nAlso={name}.socket\nWantedBy=default.target\n",
+        systemd_text(&config.display().to_string()),
+        systemd_word(&program.display().to_string()),
+        systemd_word(&config.display().to_string()),
+        systemd_value(&format!("PATH={search_path}")),
+    )
+}
+
+/// systemd listens and hands the socket to the daemon: clients that come while none runs wait for
+/// one instead of starting their own.
+fn systemd_socket(plan: &Plan<'_>) -> String {
+    format!(
+        "[Unit]\nDescription=Clients of Weaver, the gateway of {}\n\n\
+         [Socket]\nListenStream={}\nSocketMode=0600\nDirectoryMode=0700\n\n\
+         [Install]\nWantedBy=sockets.target\n",
+        systemd_text(&plan.config.display().to_string()),
+        systemd_text(&plan.socket.display().to_string()),
+    )
+}
+
+fn launchd_agent(plan: &Plan<'_>) -> String {
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \
+         \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
+         <plist version=\"1.0\"><dict>\n\
+         <key>Label</key><string>{}</string>\n\
+         <key>ProgramArguments</key><array><string>{}</string><string>daemon</string>\
+         <string>--config</string><string>{}</string></array>\n\
+         <key>EnvironmentVariables</key><dict><key>PATH</key><string>{}</string></dict>\n\
+         <key>RunAtLoad</key><true/>\n\
+         <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n\
+         </dict></plist>\n",
+        xml(plan.name),
+        xml(&plan.program.display().to_string()),
+        xml(&plan.config.display().to_string()),
+        xml(plan.search_path),
+    )
+}
+
+/// A text in which a unit file replaces nothing (systemd.unit(5), "Specifiers").
+fn systemd_text(text: &str) -> String {
+    text.replace('%', "%%").replace(char::is_control, " ")
+}
+
+/// A quoted value of `Environment=`, where `$` has no meaning (systemd.exec(5)).
+fn systemd_value(text: &str) -> String {
+    format!("\"{}\"", systemd_text(&text.replace('\\', "\\\\").replace('"', "\\\"")))
+}
+
 /// A word of a command line in a unit file: quoted, and nothing in it replaced (systemd.service(5)).
 fn systemd_word(text: &str) -> String {
-    let text =
-        text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
-    format!("\"{text}\"")
+    systemd_value(&text.replace('$', "$$"))
 }
 
 fn xml(text: &str) -> String {
@@ -102,7 +161,8 @@ fn xml(text: &str) -> String {
 pub(super) fn run(verb: Service) -> Result<Exit, Failure> {
     match verb {
         Service::Show(of) => {
-            output::text(&text_of(&of)?)?;
+            let files: Vec<String> = files_of(&of)?.into_iter().map(|file| file.text).collect();
+            output::text(&files.join("\n"))?;
             Ok(Exit::Ok)
         }
         Service::Install(of) => install(&of),
@@ -110,49 +170,77 @@ pub(super) fn run(verb: Service) -> Result<Exit, Failure> {
     }
 }
 
-fn text_of(of: &Of) -> Result<String, Failure> {
-    let word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    if of.name.is_empty() || of.name.len() > 64 || !of.name.bytes().all(word) {
+fn files_of(of: &Of) -> Result<Vec<ServiceFile>, Failure> {
+    check_name(&of.name)?;
+    let config = daemon::absolute(&of.config)?;
+    let folder = DaemonFolder::of_store(&config::store_of(&config)?);
+    let plan = Plan {
+        name: &of.name,
+        program: &std::env::current_exe()?,
+        config: &config,
+        socket: folder.socket(),
+        search_path: &std::env::var("PATH").unwrap_or_default(),
+    };
+    Ok(Manager::here().files(&plan))
+}
+
+fn check_name(name: &str) -> Result<(), Failure> {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(allowed) {
         let message = "the name of a service has up to 64 letters, digits, `-`, `_` and `.`";
         return Err(Failure::new(Exit::Usage, "service.name", message));
     }
-    let program = std::env::current_exe()?;
-    Ok(Manager::here().text(&of.name, &program, &daemon::absolute(&of.config)?))
+    Ok(())
 }
 
-fn place(of: &Of) -> Result<PathBuf, Failure> {
-    let home = std::env::var_os("HOME").ok_or_else(|| {
+fn home() -> Result<PathBuf, Failure> {
+    std::env::var_os("HOME").map(PathBuf::from).ok_or_else(|| {
         Failure::new(Exit::Invalid, "service.home", "HOME is not set, so there is no place for it")
-    })?;
-    Ok(Path::new(&home).join(Manager::here().file(&of.name)))
+    })
 }
 
 fn install(of: &Of) -> Result<Exit, Failure> {
-    let (text, file) = (text_of(of)?, place(of)?);
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    match fs::read_to_string(&file) {
-        Ok(found) if found == text => {}
-        Ok(_) => {
-            let message = format!("{} is there already, and is another one", file.display());
+    let (files, home) = (files_of(of)?, home()?);
+    // Nothing is written where one of the files is somebody else's.
+    for file in &files {
+        let place = home.join(&file.place);
+        if fs::read_to_string(&place).is_ok_and(|found| found != file.text) {
+            let message = format!("{} is there already, and is another one", place.display());
             return Err(Failure::new(Exit::Invalid, "service.exists", message)
                 .next("remove it with `weaver service uninstall`, or take another `--name`"));
         }
-        Err(_) => fs::File::create_new(&file)?.write_all(text.as_bytes())?,
     }
-    output::line(&format!("wrote {}", file.display()))?;
-    output::line(&format!("start it: {}", Manager::here().start(&of.name, &file)))?;
+    for file in &files {
+        let place = home.join(&file.place);
+        if let Some(folder) = place.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        if !place.exists() {
+            fs::File::create_new(&place)?.write_all(file.text.as_bytes())?;
+        }
+        output::line(&format!("wrote {}", place.display()))?;
+    }
+    output::line(&format!("start it: {}", Manager::here().start(&of.name, &home)))?;
     Ok(Exit::Ok)
 }
 
 fn uninstall(of: &Of) -> Result<Exit, Failure> {
-    let file = place(of)?;
-    fs::remove_file(&file).map_err(|error| {
-        let message = format!("{}: {error}", file.display());
-        Failure::new(Exit::Unknown, "service.unknown", message)
-    })?;
-    output::line(&format!("removed {}", file.display()))?;
+    check_name(&of.name)?;
+    let home = home()?;
+    let places = Manager::here().places(&of.name);
+    let found: Vec<PathBuf> =
+        places.iter().map(|place| home.join(place)).filter(|place| place.exists()).collect();
+    if found.is_empty() {
+        let message = format!("no service `{}` is installed", of.name);
+        return Err(Failure::new(Exit::Unknown, "service.unknown", message));
+    }
+    for place in found {
+        fs::remove_file(&place).map_err(|error| {
+            let message = format!("{}: {error}", place.display());
+            Failure::new(Exit::Unknown, "service.unknown", message)
+        })?;
+        output::line(&format!("removed {}", place.display()))?;
+    }
     Ok(Exit::Ok)
 }
 
@@ -162,15 +250,24 @@ mod tests {
 
     #[test]
     fn a_path_is_one_word_whatever_stands_in_it() {
-        let (program, config) = (Path::new("/o p/weaver"), Path::new("/a%b/$x/\"c\"<&>.toml"));
-        let unit = Manager::Systemd.text("weaver", program, config);
-        assert!(
-            unit.contains(
-                "ExecStart=\"/o p/weaver\" daemon --config \"/a%%b/$$x/\\\"c\\\"<&>.toml\"\n"
-            ),
-            "{unit}"
-        );
-        let plist = Manager::Launchd.text("weaver", program, config);
-        assert!(plist.contains("<string>/a%b/$x/\"c\"&lt;&amp;&gt;.toml</string>"), "{plist}");
+        let plan = Plan {
+            name: "weaver",
+            program: Path::new("/o p/weaver"),
+            config: Path::new("/a%b/$x/\"c\"<&>.toml"),
+            socket: Path::new("/s %/d.sock"),
+            search_path: "/bin:/$y\\:/%h",
+        };
+        let [service, socket] = &Manager::Systemd.files(&plan)[..] else { panic!("two files") };
+        for line in [
+            "ExecStart=\"/o p/weaver\" daemon --config \"/a%%b/$$x/\\\"c\\\"<&>.toml\"\n",
+            "Environment=\"PATH=/bin:/$y\\\\:/%%h\"\n",
+            "Requires=weaver.socket\nAfter=weaver.socket\n",
+        ] {
+            assert!(service.text.contains(line), "{line}\n{}", service.text);
+        }
+        assert!(socket.text.contains("\nListenStream=/s %%/d.sock\n"), "{}", socket.text);
+        let [agent] = &Manager::Launchd.files(&plan)[..] else { panic!("one file") };
+        assert!(agent.text.contains("<string>/a%b/$x/\"c\"&lt;&amp;&gt;.toml</string>"));
+        assert!(agent.text.contains("<key>PATH</key><string>/bin:/$y\\:/%h</string>"));
     }
 }

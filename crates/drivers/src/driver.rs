@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use weaver_agent_kernel::{AuthorizedCall, ChunkSource, Driver, DriverError, StreamSummary};
 use weaver_types::{BoxFuture, RawContent, RawResult};
@@ -33,7 +33,11 @@ pub struct McpDriver {
     runtime: Handle,
     generation: Option<u64>,
     instances: Option<Arc<dyn InstanceSource>>,
+    meta: Option<RequestMeta>,
 }
+
+/// Gives `_meta` fields for the request that is about to be sent.
+pub type RequestMeta = Arc<dyn Fn() -> Map<String, Value> + Send + Sync>;
 
 /// What a driver does at its server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +75,7 @@ impl McpDriver {
 
     fn of(upstream: Arc<Upstream>, operation: Operation, runtime: Handle) -> Self {
         let name = format!("mcp:{}", upstream.config().name);
-        Self { upstream, operation, name, runtime, generation: None, instances: None }
+        Self { upstream, operation, name, runtime, generation: None, instances: None, meta: None }
     }
 
     /// The same driver for the connection on which the tool was listed, and for no other: once the
@@ -87,6 +91,14 @@ impl McpDriver {
     #[must_use]
     pub fn with_instances(mut self, instances: Arc<dyn InstanceSource>) -> Self {
         self.instances = Some(instances);
+        self
+    }
+
+    /// The same driver where `meta` gives fields for the `_meta` of each request. It is asked in the
+    /// task that executes the call.
+    #[must_use]
+    pub fn with_request_meta(mut self, meta: RequestMeta) -> Self {
+        self.meta = Some(meta);
         self
     }
 
@@ -115,7 +127,9 @@ impl McpDriver {
             Operation::Complete => CallRequest::complete(arguments.clone()),
         };
         let method = request.method;
+        let meta = self.meta.as_ref().map(|meta| meta()).unwrap_or_default();
         request
+            .meta(meta)
             .timeout(call.timeout().min(self.upstream.config().limits.call_timeout))
             .late(move |outcome| late.report_late(&result(method, outcome)))
     }

@@ -51,6 +51,6 @@ mod progress_messages;
 mod task;
 
 pub use call_result::raw_result;
-pub use driver::McpDriver;
+pub use driver::{McpDriver, RequestMeta};
 pub use instance::{InstanceSource, ServerInstance};
-pub use post::{Post, PostError};
+pub use post::{Post, PostBody, PostError};

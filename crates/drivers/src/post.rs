@@ -1,8 +1,9 @@
 //! One body to one address, within bounds: for what this side publishes.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 
 use crate::http::{client, is_here};
@@ -12,8 +13,18 @@ use crate::http::{client, is_here};
 pub struct Post {
     client: Client,
     url: Url,
+    headers: HeaderMap,
     time: Duration,
     most: usize,
+}
+
+/// What is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostBody {
+    /// Its media type.
+    pub media_type: &'static str,
+    /// The bytes.
+    pub bytes: Vec<u8>,
 }
 
 /// Why a body did not arrive, as far as is known.
@@ -46,7 +57,22 @@ impl Post {
     pub fn new(url: &str, time: Duration, most: usize) -> Result<Self, PostError> {
         let url = address(url)?;
         let client = client::client(&url, None, None).map_err(PostError::Address)?;
-        Ok(Self { client, url, time, most })
+        Ok(Self { client, url, headers: HeaderMap::new(), time, most })
+    }
+
+    /// The same with these headers in each request. Their values may be secret.
+    ///
+    /// # Errors
+    /// [`PostError::Address`], for a name or a value that cannot be sent.
+    pub fn with_headers(mut self, headers: &BTreeMap<String, String>) -> Result<Self, PostError> {
+        for (name, value) in headers {
+            let bad = |_| PostError::Address("it has a header that cannot be sent".to_owned());
+            let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad(()))?;
+            let mut value = HeaderValue::from_str(value).map_err(|_| bad(()))?;
+            value.set_sensitive(true);
+            self.headers.insert(parsed, value);
+        }
+        Ok(self)
     }
 
     /// Whether an address is one that is used.
@@ -62,13 +88,23 @@ impl Post {
     /// # Errors
     /// [`PostError`].
     pub async fn send(&self, text: String) -> Result<Vec<u8>, PostError> {
-        let exchange = tokio::time::timeout(self.time, self.exchange(text)).await;
+        let media_type = "text/plain; charset=utf-8";
+        self.send_body(PostBody { media_type, bytes: text.into_bytes() }).await
+    }
+
+    /// Sends a body and gives the body of a success.
+    ///
+    /// # Errors
+    /// [`PostError`].
+    pub async fn send_body(&self, body: PostBody) -> Result<Vec<u8>, PostError> {
+        let exchange = tokio::time::timeout(self.time, self.exchange(body)).await;
         exchange.map_err(|_| PostError::Late(self.time))?
     }
 
-    async fn exchange(&self, text: String) -> Result<Vec<u8>, PostError> {
-        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-        let request = self.client.post(self.url.clone()).header(CONTENT_TYPE, plain).body(text);
+    async fn exchange(&self, body: PostBody) -> Result<Vec<u8>, PostError> {
+        let media_type = HeaderValue::from_static(body.media_type);
+        let request = self.client.post(self.url.clone()).headers(self.headers.clone());
+        let request = request.header(CONTENT_TYPE, media_type).body(body.bytes);
         let mut response = request.send().await.map_err(|_| PostError::Connection)?;
         if !response.status().is_success() {
             return Err(PostError::Status(response.status().as_u16()));

@@ -38,6 +38,7 @@ pub(crate) mod sentinel;
 mod server;
 mod server_login;
 mod server_table;
+mod telemetry;
 mod tool;
 mod tool_section;
 mod tree;
@@ -67,6 +68,7 @@ pub use oauth::{IntrospectionClient, OAuthResource};
 pub use profile::{Mode, Profile};
 pub use sentinel::Sentinel;
 pub(crate) use server::legal_name;
+pub use telemetry::{LogFormat, Otlp, Telemetry};
 pub use tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, ToolImplementation};
 pub use upstream::{Limits, ServerLogin, Sharing, Transport, Upstream, WORKSPACE_FOLDER};
 pub use weaver_policy::Finding;
@@ -122,6 +124,8 @@ pub struct Config {
     pub log: Log,
     /// Where clients are served over HTTP; nowhere unless the file says so.
     pub http: Option<Http>,
+    /// How messages are written, and where traces and metrics go.
+    pub telemetry: Telemetry,
     /// Durable memory as tools, where the file asks for it.
     pub memory: Option<Memory>,
     /// The key under which the documents are signed.

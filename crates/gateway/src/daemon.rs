@@ -14,6 +14,8 @@ mod control;
 mod error;
 mod folder;
 mod hello;
+mod inherited_socket;
+mod log_rotation;
 mod shim;
 mod stamp;
 mod start;
@@ -21,7 +23,7 @@ mod start;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener as StdListener, UnixStream};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -95,13 +97,18 @@ pub fn run(
 ) -> Result<(), DaemonError> {
     let folder = DaemonFolder::of_store(&config.store);
     folder.prepare()?;
-    let _for_life = lock_for_life(&folder)?;
+    let inherited = inherited_socket::take(&folder)?;
+    let _for_life = lock_for_life(&folder, inherited.as_ref())?;
     let runtime = serve::runtime()?;
     let ended = runtime.block_on(async {
         let unsigned_development = options.unsigned_development;
         let (stamp, program) = (ConfigStamp::of(&config), stamp::program());
         let server = Arc::new(Server::open(config, options).await?);
-        let listener = listen(folder.socket())?;
+        let is_inherited = inherited.is_some();
+        let listener = match inherited {
+            Some(listener) => UnixListener::from_std(listener).map_err(DaemonError::connection)?,
+            None => listen(folder.socket())?,
+        };
         let (end, ending) = mpsc::channel(1);
         let (closing, cut) = (CancellationToken::new(), CancellationToken::new());
         let started = Instant::now();
@@ -126,9 +133,10 @@ pub fn run(
         let own = socket_of(&shared);
         let farewell = accept(&shared, &listener, ending, idle_exit).await?;
         // Whoever comes from here on waits for the next daemon. Where the folder was removed and
-        // made again, the socket there is another daemon's.
+        // made again, the socket there is another daemon's; one that was passed is the service
+        // manager's, which keeps it and starts the next daemon when somebody connects.
         drop(listener);
-        if own.is_some() && socket_of(&shared) == own {
+        if !is_inherited && own.is_some() && socket_of(&shared) == own {
             let _ = std::fs::remove_file(folder.socket());
         }
         wind_up(shared, farewell).await;
@@ -139,14 +147,19 @@ pub fn run(
 }
 
 /// Takes the lock of the store's daemon. One that is about to end is waited for; one that takes
-/// connections is not.
-fn lock_for_life(folder: &DaemonFolder) -> Result<File, DaemonError> {
+/// connections is not. Where the socket is this process's own by inheritance, nobody else takes
+/// connections there, and whoever has the lock lost its address and is about to end.
+fn lock_for_life(
+    folder: &DaemonFolder,
+    inherited: Option<&StdListener>,
+) -> Result<File, DaemonError> {
     let deadline = Instant::now() + DRAIN + LAST_WRITES;
     loop {
         if let Some(lock) = folder.lock_for_life()? {
             return Ok(lock);
         }
-        if UnixStream::connect(folder.socket()).is_ok() || Instant::now() >= deadline {
+        let taken = inherited.is_none() && UnixStream::connect(folder.socket()).is_ok();
+        if taken || Instant::now() >= deadline {
             return Err(DaemonError::Running);
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -205,6 +218,7 @@ async fn accept(
     let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
     let mut idle_since = Instant::now();
+    let folder = DaemonFolder::of_store(&shared.server.config().store);
     let mut watch = Watch { socket: socket_of(shared), refused: None };
     // A timer of its own: however often clients come, it is looked.
     let mut look = tokio::time::interval(IDLE_LOOK);
@@ -217,6 +231,7 @@ async fn accept(
             _ = interrupted.recv() => return Ok(by_signal),
             Some(farewell) = ending.recv() => return Ok(Ending { farewell, patience: DRAIN }),
             _ = look.tick() => {
+                log_rotation::rotate(&folder);
                 if shared.server.is_busy() {
                     idle_since = Instant::now();
                 }

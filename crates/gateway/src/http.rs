@@ -40,7 +40,6 @@ pub use clients::{Clients, ClientsError, HttpClient, NewClient};
 use crate::config::Http;
 use crate::oauth::{ResourceServer, WELL_KNOWN};
 use crate::serve::Server;
-use metrics::Metrics;
 use sessions::HttpSessions;
 use tls::Tls;
 pub(crate) use tls::TlsError;
@@ -66,7 +65,6 @@ pub(crate) struct HttpGateway {
     /// Where it listens.
     pub(crate) address: SocketAddr,
     pub(crate) sessions: HttpSessions,
-    pub(crate) metrics: Metrics,
     /// Cancelled when nothing new is taken any more.
     pub(crate) closing: CancellationToken,
 }
@@ -85,8 +83,8 @@ impl HttpGateway {
         let tls = settings.tls.clone().map(Tls::open).transpose()?;
         let clients = Clients::of_store(&server.config().store);
         let resource = settings.oauth.clone().map(|oauth| ResourceServer::new(oauth, address));
-        let (sessions, metrics) = (HttpSessions::default(), Metrics::default());
-        Ok(Self { server, clients, settings, resource, tls, address, sessions, metrics, closing })
+        let sessions = HttpSessions::default();
+        Ok(Self { server, clients, settings, resource, tls, address, sessions, closing })
     }
 }
 

@@ -24,3 +24,4 @@ pub mod replay;
 pub mod secret;
 pub mod serve;
 pub mod setup;
+mod telemetry;

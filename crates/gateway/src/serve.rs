@@ -48,6 +48,7 @@ mod instance_key;
 mod justification;
 mod lines;
 mod listed_item;
+mod measured_call;
 mod memory;
 mod message;
 mod meta_tools;

@@ -1,7 +1,8 @@
 //! Many clients of one daemon: started at once, restarted, killed, stopped, reconfigured.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
 use std::thread;
@@ -191,6 +192,48 @@ fn a_changed_configuration_comes_into_force_and_a_broken_one_is_told() {
         client.end();
     }
     fs::write(shared.0.path("weaver.toml"), text).unwrap();
+}
+
+#[test]
+fn the_program_of_a_client_holds_no_huge_pages_and_the_daemon_may() {
+    let shared = Shared::new("");
+    let client = shared.open();
+    let enabled = |pid: &str| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with("THP_enabled:")).unwrap().to_owned();
+        line.ends_with('1')
+    };
+    assert!(!enabled(&client.pid().to_string()));
+    assert!(enabled(&shared.status()["pid"].to_string()));
+    client.end();
+}
+
+#[test]
+fn the_log_of_a_daemon_that_lives_long_is_begun_anew() {
+    let shared = Shared::new("");
+    let client = shared.open();
+    let log = shared.0.path(".weaver/ledger.db.run/daemon.log");
+    let inode = fs::metadata(&log).unwrap().ino();
+    let mut file = fs::OpenOptions::new().append(true).open(&log).unwrap();
+    file.write_all(&vec![b'x'; 9 * 1024 * 1024]).unwrap();
+    let end = Instant::now() + Duration::from_secs(30);
+    while fs::metadata(&log).is_ok_and(|about| about.ino() == inode) {
+        assert!(Instant::now() < end, "the log grows for ever");
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(
+        fs::metadata(shared.0.path(".weaver/ledger.db.run/daemon.log.1")).unwrap().ino(),
+        inode
+    );
+    // What it says from here on is in the fresh one.
+    let text = fs::read_to_string(shared.0.path("weaver.toml")).unwrap();
+    fs::write(shared.0.path("weaver.toml"), format!("{text}\n[gatway]\n")).unwrap();
+    while !fs::read_to_string(&log).unwrap().contains("gatway") {
+        assert!(Instant::now() < end, "nothing more is written");
+        thread::sleep(Duration::from_millis(50));
+    }
+    fs::write(shared.0.path("weaver.toml"), text).unwrap();
+    client.end();
 }
 
 #[test]

@@ -273,6 +273,9 @@ fn call(id: &Value, params: &Value) {
                 r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{structured}}}}}"#
             ));
         }
+        "echo" if params["arguments"]["text"] == "your metadata" => {
+            text(id, &params["_meta"].to_string());
+        }
         "failing" => reply(
             id,
             &json!({"content": [{"type": "text", "text": "the disk is full"}], "isError": true}),

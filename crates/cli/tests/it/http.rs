@@ -71,6 +71,19 @@ impl Web {
         Self { folder, address, token: added.out.trim().to_owned(), _shim: shim }
     }
 
+    /// What stands at a path, for the client that has the token.
+    pub(crate) fn get(&self, path: &str) -> String {
+        let bearer = format!("Bearer {}", self.token);
+        self.send("GET", path, &[("authorization", &bearer)], "").body
+    }
+
+    /// Another client of the same daemon, over pipes.
+    pub(crate) fn client(&self) -> Client {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["serve", "--config", &self.config()]);
+        Client::start_as(command).shaken()
+    }
+
     /// The configuration.
     pub(crate) fn config(&self) -> String {
         self.folder.arg("weaver.toml")

@@ -1,5 +1,8 @@
 //! The command as a user runs it.
 
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod activation;
 #[cfg(test)]
 mod adaptive;
 #[cfg(test)]
@@ -115,6 +118,9 @@ mod serve;
 mod starting;
 #[cfg(test)]
 mod support;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod telemetry;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod tls;

@@ -2,39 +2,81 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::client::{Client, folder};
+use crate::http::Web;
 use crate::support::weaver;
+
+/// The commands of the page: the lines of its blocks of commands, in their order.
+fn commands(page: &str) -> Vec<&str> {
+    let blocks = page.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let lines = blocks.flat_map(str::lines);
+    lines
+        .map(|line| line.strip_prefix("$ ").unwrap_or_else(|| panic!("no command: {line}")))
+        .collect()
+}
 
 #[test]
 fn the_commands_of_the_operators_page_run_in_their_order() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/operating.md");
     let page = fs::read_to_string(page).unwrap();
-    let commands: Vec<&str> =
-        page.lines().filter_map(|line| line.strip_prefix("$ weaver ")).collect();
-    assert!(commands.len() >= 8, "{commands:?}");
+    let commands = commands(&page);
+    assert!(commands.len() >= 16, "{commands:?}");
+    // Logging in needs a server; `login` has tests of its own.
+    let others =
+        page.split("```sh\n").skip(1).flat_map(|rest| rest.split("```").next().unwrap().lines());
+    for line in others {
+        assert!(line.starts_with("weaver login") || line.starts_with("weaver logout"), "{line}");
+    }
     let profile = "[profiles.code]\nmode = \"proxy\"\nservers = [\"good\"]\n";
     let folder = folder(&[("good", "good")], profile, "");
     let config = folder.arg("weaver.toml");
-    let mut serve = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
+    let mut serve = Command::new(env!("CARGO_BIN_EXE_weaver"));
     serve.args(["serve", "--config", &config, "--profile", "code", "--label", "desk"]);
     let mut client = Client::start_as(serve).shaken();
     assert!(client.tools().iter().any(|tool| tool["name"] == "good__people"), "a proxy's view");
+    let program = Path::new(env!("CARGO_BIN_EXE_weaver")).parent().unwrap();
+    let search_path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     for command in commands {
-        let words = command.split(' ').chain(["--config", &config]);
-        let run = weaver(&words.collect::<Vec<_>>());
-        assert_eq!(run.code, 0, "weaver {command}: {run:?}");
-        if command == "status" {
-            assert!(run.out.contains("desk") && run.out.contains("good: ready"), "{run:?}");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).current_dir(folder.path("")).env("PATH", &search_path);
+        let run = shell.env("HOME", folder.path("home")).output().unwrap();
+        assert!(run.status.success(), "{command}: {run:?}");
+        let told = String::from_utf8_lossy(&run.stdout);
+        if command == "weaver status" && told.contains("desk") {
+            assert!(told.contains("good: ready"), "{told}");
         }
     }
     client.end();
+    weaver(&["stop", "--config", &config]);
+}
+
+/// The cells of the first column of a table below a heading, where they are in backticks.
+fn first_column<'p>(page: &'p str, heading: &str) -> Vec<&'p str> {
+    let (_, section) = page.split_once(heading).unwrap();
+    let rows = section.lines().take_while(|line| !line.starts_with("## "));
+    let cells = rows.filter_map(|row| row.strip_prefix("| `")?.split(" | ").next());
+    cells.flat_map(|cell| cell.split(['`', ',', ' '])).filter(|word| !word.is_empty()).collect()
+}
+
+#[test]
+fn the_operators_page_has_every_metric() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/operating.md");
+    let page = fs::read_to_string(page).unwrap();
+    let mut listed = first_column(&page, "\n## Metrics\n");
+    listed.sort_unstable();
+    let web = Web::prepared("good", "", None);
+    let told = web.get("/metrics");
+    let mut names: Vec<&str> =
+        told.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    names.sort_unstable();
+    assert_eq!(listed, names);
 }
 
 #[test]
 fn a_service_is_written_once_and_tells_its_manager_when_it_is_ready() {
     use std::os::unix::net::UnixDatagram;
-    use std::process::Command;
 
     let folder = folder(&[("good", "good")], "", "");
     let config = folder.arg("weaver.toml");
@@ -44,12 +86,20 @@ fn a_service_is_written_once_and_tells_its_manager_when_it_is_ready() {
         command.output().unwrap()
     };
     assert!(service("install").status.success() && service("install").status.success());
-    let file = folder.path("home/.config/systemd/user/weaver.service");
-    let unit = fs::read_to_string(&file).unwrap();
-    assert_eq!(unit.as_bytes(), service("show").stdout);
-    fs::write(&file, "[Service]\n").unwrap();
-    assert!(!service("install").status.success(), "somebody's own file stays");
-    assert!(service("uninstall").status.success() && !file.exists());
+    let file = |kind: &str| folder.path(&format!("home/.config/systemd/user/weaver.{kind}"));
+    let [unit, socket] = ["service", "socket"].map(|kind| fs::read_to_string(file(kind)).unwrap());
+    assert_eq!(format!("{unit}\n{socket}").as_bytes(), service("show").stdout);
+    let address = folder.arg(".weaver/ledger.db.run/d.sock");
+    assert!(socket.contains(&format!("\nListenStream={address}\n")), "{socket}");
+    for kind in ["service", "socket"] {
+        let own = fs::read(file(kind)).unwrap();
+        fs::write(file(kind), "[Unit]\n").unwrap();
+        assert!(!service("install").status.success(), "somebody's own file stays");
+        fs::write(file(kind), own).unwrap();
+    }
+    assert!(service("uninstall").status.success());
+    assert!(!file("service").exists() && !file("socket").exists());
+    assert!(!service("uninstall").status.success(), "there is none any more");
     let notify = folder.path("notify");
     let socket = UnixDatagram::bind(&notify).unwrap();
     socket.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();

@@ -23,6 +23,7 @@ use super::profile::{self, Profile};
 use super::redaction;
 use super::sentinel;
 use super::server_table::{self, ReservedName, ServerSections};
+use super::telemetry;
 use super::tool::TOOLS;
 use super::tool_section;
 use super::word_table::WordTable;
@@ -31,7 +32,7 @@ use super::{Config, MEMORY};
 /// Where the store lies when nothing is said.
 const STORE: &str = ".weaver/ledger.db";
 /// The tables of the file, and `servers`.
-const ROOT: [&str; 13] = [
+const ROOT: [&str; 14] = [
     "environment",
     "gateway",
     "profiles",
@@ -41,6 +42,7 @@ const ROOT: [&str; 13] = [
     "store",
     "log",
     "memory",
+    "telemetry",
     "trust",
     "mcpServers",
     "servers",
@@ -90,6 +92,8 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let servers = root.and_then(|root| root.get("mcpServers"));
     let log = log::read(root.and_then(|root| root.get("log")), &context, &mut out);
     let http = http::read(root.and_then(|root| root.get("http")), &context, &mut out);
+    let telemetry = root.and_then(|root| root.get("telemetry"));
+    let telemetry = telemetry::read(telemetry, &context, &mut out);
     let own = root.and_then(|root| root.get("tools"));
     let remembered = root.and_then(|root| root.get("memory"));
     let tools = tool_section::read(own, &context, &mut out);
@@ -154,6 +158,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 log,
                 http,
                 memory,
+                telemetry,
                 root,
                 folder,
                 servers_file: parsed.servers_file.clone(),

@@ -31,6 +31,14 @@ pub enum DaemonError {
         /// Its mode.
         mode: u32,
     },
+    /// What a service manager passed is not the socket of the store.
+    #[error("{problem}: the service manager has to listen at {}, and nowhere else", socket.display())]
+    InheritedSocket {
+        /// The socket of the store.
+        socket: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
     /// Another daemon owns the store.
     #[error("a daemon of this store is running already; `weaver status` shows it")]
     Running,
@@ -97,6 +105,7 @@ impl DaemonError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Folder { .. } | Self::NotOwn { .. } | Self::Open { .. } => "daemon.folder",
+            Self::InheritedSocket { .. } => "daemon.inherited_socket",
             Self::Running => "daemon.running",
             Self::NotRunning => "daemon.not_running",
             Self::MakingWay => "daemon.making_way",

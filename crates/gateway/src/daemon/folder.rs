@@ -14,7 +14,7 @@ use super::error::DaemonError;
 
 /// The longest path of a socket that every Unix takes, in bytes: macOS has 104 with the end.
 const MAX_SOCKET_PATH: usize = 103;
-/// The largest log file; one that is larger is moved aside when the next daemon starts.
+/// The largest log file; one that is larger is moved aside.
 const MAX_LOG: u64 = 8 * 1024 * 1024;
 
 /// The folder of a daemon, and what lies in it.
@@ -86,13 +86,18 @@ impl DaemonFolder {
         try_lock(&self.folder.join("start.lock"))
     }
 
+    /// Whether a log of so many bytes is moved aside.
+    pub(super) fn is_large(bytes: u64) -> bool {
+        bytes > MAX_LOG
+    }
+
     /// The log, to be appended to; an old one that is large is moved aside.
     ///
     /// # Errors
     /// [`DaemonError::Folder`].
     pub(super) fn open_log(&self) -> Result<File, DaemonError> {
         let path = self.log();
-        if fs::metadata(&path).is_ok_and(|about| about.len() > MAX_LOG) {
+        if fs::metadata(&path).is_ok_and(|about| Self::is_large(about.len())) {
             let _ = fs::rename(&path, self.folder.join("daemon.log.1"));
         }
         let mut options = OpenOptions::new();

@@ -18,7 +18,7 @@ pub(super) async fn check(
     mut request: Request,
     next: Next,
 ) -> Response {
-    gateway.metrics.count_request();
+    gateway.server.telemetry().http.requests.add(1);
     if gateway.closing.is_cancelled() {
         let problem = "the gateway is about to end; try again in a moment";
         return refused(&gateway, StatusCode::SERVICE_UNAVAILABLE, problem);
@@ -49,14 +49,14 @@ pub(super) async fn check(
             next.run(request).await
         }
         Err(refusal) => {
-            gateway.metrics.count_refusal();
+            gateway.server.telemetry().http.refused.add(1);
             refusal.into_response()
         }
     }
 }
 
 fn refused(gateway: &HttpGateway, status: StatusCode, problem: &'static str) -> Response {
-    gateway.metrics.count_refusal();
+    gateway.server.telemetry().http.refused.add(1);
     (status, format!("{problem}\n")).into_response()
 }
 

@@ -64,7 +64,7 @@ pub(super) async fn post(
             return error(StatusCode::REQUEST_TIMEOUT, -32600, "the body did not come in time");
         }
     };
-    gateway.metrics.count_message();
+    gateway.server.telemetry().http.messages.add(1);
     let message: Value = serde_json::from_slice(&body).unwrap_or_default();
     let method = message.get("method").and_then(Value::as_str).unwrap_or_default();
     let is_modern = modern::is_modern(&parts.headers, &message);

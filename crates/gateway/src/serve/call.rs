@@ -15,7 +15,12 @@ use super::client::Client;
 use super::error::ServeError;
 use super::heartbeat;
 use super::lines::Outbox;
+use super::measured_call::{CallOrigin, MeasuredCall};
 use super::server_feature::FeatureKind;
+use crate::telemetry::{CallTrace, TraceParent};
+
+/// What stands for the server of a tool that does not exist.
+const NO_SERVER: &str = "none";
 
 /// How long a call waits for the first attempt to connect its server.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -37,6 +42,8 @@ pub(crate) struct CallOptions {
     pub(crate) progress: Option<ProgressSink>,
     /// Where lines of the request go before its answer.
     pub(crate) outbox: Outbox,
+    /// The trace that its client is in.
+    pub(crate) trace_parent: Option<TraceParent>,
 }
 
 /// One call: what is to be called, with which arguments, and how.
@@ -63,6 +70,35 @@ impl CallOutcome {
 /// Runs a call through the kernel. A held one waits for an approval as long as the configuration
 /// says; what comes of the approval is decided by making the same call again.
 pub(crate) async fn run(client: &Client, call: CallRequest<'_>) -> Result<CallOutcome, ServeError> {
+    let principal = client.principal().map(|principal| principal.id.to_string());
+    let origin = CallOrigin {
+        capability: &call.request.capability_id,
+        server: server_of(client, &call.request.capability_id),
+        principal: principal.unwrap_or_default(),
+        trace_parent: call.options.trace_parent,
+    };
+    let measured = MeasuredCall::begin(&client.gateway.telemetry, origin);
+    let done = measured.trace().scope(run_measured(client, call)).await;
+    match &done {
+        Ok(done) => measured.end(&done.invocation),
+        Err(error) => measured.fail(error.code()),
+    }
+    done
+}
+
+/// The server of a tool as the configuration names it, or the namespace of one that has none.
+fn server_of(client: &Client, id: &CapabilityId) -> String {
+    let gateway = &client.gateway;
+    match gateway.upstreams.of(id.as_str()) {
+        Some(entry) => entry.name.to_string(),
+        None if gateway.registry.contains(id) => {
+            id.as_str().split_once('.').map_or(NO_SERVER, |(space, _)| space).to_owned()
+        }
+        None => NO_SERVER.to_owned(),
+    }
+}
+
+async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutcome, ServeError> {
     let CallRequest { request, arguments, mode, options } = call;
     if let Some(argument_problem) = options.argument_problem {
         let reason = ReasonCode::InvalidArguments;
@@ -98,7 +134,11 @@ pub(crate) async fn run(client: &Client, call: CallRequest<'_>) -> Result<CallOu
             () = options.cancellation.cancelled() => Some(Phase::Requested),
         }
     };
+    let timer = CallTrace::current().map(|trace| trace.hold());
     let phase = heartbeat::during(resolved, HEARTBEAT, progress.as_ref(), &id).await;
+    if let Some(timer) = timer {
+        timer.end(None);
+    }
     match phase {
         Some(Phase::Requested) | None => {
             Ok(CallOutcome { invocation: done, approval_timed_out: true })
@@ -132,10 +172,16 @@ async fn once(
     }
     let principal = client.principal()?;
     let caller = Caller { run: &run, principal: &principal };
-    Ok(match progress {
+    let trace = CallTrace::current();
+    let begun = trace.as_ref().map(|trace| trace.begin_execution());
+    let done = match progress {
         Some(progress) => client.gateway.kernel.execute_with_progress(caller, call, progress).await,
         None => client.gateway.kernel.execute(caller, call).await,
-    })
+    };
+    if let (Some(trace), Some(begun)) = (trace, begun) {
+        trace.end_execution(begun);
+    }
+    Ok(done)
 }
 
 /// Refuses a call that never became one, and records it.

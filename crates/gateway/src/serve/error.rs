@@ -43,6 +43,9 @@ pub enum ServeError {
     /// The kernel cannot be opened.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    /// Nothing can be sent to the collector.
+    #[error("the collector under `[telemetry.otlp]` cannot be used: {0}")]
+    Collector(#[from] weaver_drivers::PostError),
     /// The operator's rules of redaction cannot be used.
     #[error("the rules of redaction cannot be used: {0}")]
     Redaction(#[from] RuleFileError),
@@ -95,6 +98,7 @@ impl ServeError {
             Self::Kernel(error) => error.code(),
             Self::Tool { .. } => "serve.tool",
             Self::Run(_) => "serve.run",
+            Self::Collector(_) => "serve.collector",
             Self::Redaction(error) => error.code(),
             Self::WordTable(error) => error.code(),
             Self::Runtime { .. } => "serve.runtime",

@@ -25,6 +25,7 @@ use super::runs::Runs;
 use super::tool_snapshot::ToolSnapshot;
 use super::upstreams::Upstreams;
 use crate::config::{Config, WordTable};
+use crate::telemetry::Telemetry;
 
 /// The gateway.
 pub(crate) struct Gateway {
@@ -48,6 +49,7 @@ pub(crate) struct Gateway {
     table: Option<Arc<TokenTable>>,
     rebuild_lock: std::sync::Mutex<()>,
     pub(crate) runs: Runs,
+    pub(crate) telemetry: Arc<Telemetry>,
     /// Counts the changes of the list of tools.
     changes: watch::Sender<u64>,
     /// Builds the index of the log until the gateway ends.
@@ -67,6 +69,7 @@ impl Gateway {
             confined,
             found,
             index,
+            telemetry,
             ..
         } = opened;
         let source = RunSource {
@@ -98,6 +101,7 @@ impl Gateway {
             table,
             rebuild_lock: std::sync::Mutex::default(),
             runs,
+            telemetry,
             changes: watch::Sender::new(0),
             _index: index,
         };

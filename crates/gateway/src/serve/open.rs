@@ -24,6 +24,7 @@ use super::salt;
 use super::timer::TokioTimer;
 use crate::config::{self, Config, redaction, sentinel};
 use crate::publish::{Keeper, KeeperSettings};
+use crate::telemetry::{Exporter, Telemetry};
 
 /// The most bytes that are kept behind handles; the oldest results go first.
 const MAX_STORED: u64 = 512 * 1024 * 1024;
@@ -48,6 +49,10 @@ pub(crate) struct GatewayParts {
     pub(crate) keeper: Option<Keeper>,
     /// The ledger and what ends in it.
     pub(crate) pruning: Option<(Arc<SqliteLedger>, Retention)>,
+    /// What is counted.
+    pub(crate) telemetry: Arc<Telemetry>,
+    /// Sends traces and metrics to a collector.
+    pub(crate) exporter: Option<Exporter>,
 }
 
 pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayParts, ServeError> {
@@ -78,6 +83,8 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
     // Without an index the log is scanned: it is no reason not to serve.
     let index = IndexKeeper::start(ledger.path()).ok();
     let keeper = keeper(config, &ledger, log_key, KeeperPorts { clock: &clock, random: &random })?;
+    let (exporter, spans) = config.telemetry.otlp.as_ref().map(Exporter::new).transpose()?.unzip();
+    let telemetry = Arc::new(Telemetry::new(clock.now(), spans));
     let pruning = config.log.retention.clone().map(|rules| (Arc::clone(&ledger), rules));
     let session = config.session.clone();
     let handles = HandleBudget::default()
@@ -128,6 +135,8 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         found,
         index,
         keeper,
+        telemetry,
+        exporter,
         pruning,
     })
 }

@@ -19,6 +19,7 @@ use weaver_types::{Capability, CapabilityId};
 use super::error::ServeError;
 use super::import::{self, ProposalError, ToolDefinition};
 use crate::config::{Config, TOOLS, Tool, ToolImplementation};
+use crate::telemetry;
 
 /// The tools as a client sees them.
 pub(crate) fn definitions(config: &Config) -> BTreeMap<CapabilityId, Arc<Value>> {
@@ -52,7 +53,9 @@ pub(crate) fn register(
         let refused = |problem: String| ServeError::Tool { name: tool.name.clone(), problem };
         let capability = proposal(tool).map_err(|error| refused(error.to_string()))?;
         let driver = driver(tool, config, launcher).map_err(refused)?;
-        registry.register(capability, driver).map_err(|error| refused(error.to_string()))?;
+        registry
+            .register(capability, telemetry::timed(driver))
+            .map_err(|error| refused(error.to_string()))?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ use super::lines::{MAX_LINE, Outbox};
 use super::message::{self, Incoming, Request, RpcError, code};
 use super::parked_calls::{self, CallStep, RequestIdentity, RunningCall};
 use super::server_requests;
+use crate::telemetry::TraceParent;
 
 /// How many requests are worked on at once.
 const MAX_IN_FLIGHT: u32 = 256;
@@ -269,6 +270,7 @@ impl Work {
             cancellation: self.tokens.cancellation.clone(),
             progress,
             outbox: self.outbox.clone(),
+            trace_parent: TraceParent::of_params(&request.params),
         };
         let (identity, permits) = (RequestIdentity::of(&request, is_call), self.permits.take()?);
         let link = Arc::clone(&client.link);

@@ -27,6 +27,7 @@ use super::stream::StreamSession;
 use super::{ServeOptions, approvals, covered, reload, server_requests};
 use crate::config::{Config, Profile};
 use crate::publish::{self, Keeper, KeeperTask};
+use crate::telemetry::{self, ExporterTask, Telemetry};
 pub use message_session::MessageSession;
 use open_sessions::{OpenSession, Sessions};
 pub use status::{ServerStatus, SessionStatus, UpstreamStatus};
@@ -61,7 +62,8 @@ pub struct Server {
     gateway: Arc<Gateway>,
     watching: Vec<JoinHandle<()>>,
     keeper: Mutex<Option<KeeperTask>>,
-    sessions: Sessions,
+    exporter: Mutex<Option<ExporterTask>>,
+    sessions: Arc<Sessions>,
 }
 
 /// Who a session belongs to, and what it sees.
@@ -90,6 +92,7 @@ impl Server {
     pub async fn open(config: Config, options: ServeOptions) -> Result<Self, ServeError> {
         let mut opened = open::open(&config, options)?;
         let (keeper, pruning) = (opened.keeper.take(), opened.pruning.take());
+        let exporter = opened.exporter.take();
         let gateway = Arc::new(Gateway::new(config, opened).await?);
         let keeper = keeper.map(Keeper::start);
         let pruning = pruning.map(|(ledger, rules)| {
@@ -105,7 +108,14 @@ impl Server {
             tokio::spawn(server_requests::serve(Arc::clone(&gateway))),
         ];
         let watching = watching.into_iter().chain(pruning).collect();
-        Ok(Self { gateway, watching, keeper: Mutex::new(keeper), sessions: Sessions::default() })
+        let sessions = Arc::new(Sessions::default());
+        let exporter = exporter.map(|exporter| {
+            let (seen, open) = (Arc::clone(&gateway), Arc::clone(&sessions));
+            let gather = move || telemetry::gather(&seen.telemetry, &status(&seen, &open));
+            exporter.start(Arc::clone(&gateway.telemetry), Box::new(gather))
+        });
+        let (keeper, exporter) = (Mutex::new(keeper), Mutex::new(exporter));
+        Ok(Self { gateway, watching, keeper, exporter, sessions })
     }
 
     /// The configuration that it serves.
@@ -265,20 +275,12 @@ impl Server {
     /// What an operator sees.
     #[must_use]
     pub fn status(&self) -> ServerStatus {
-        let sessions = self.sessions.all().into_iter().map(|session| SessionStatus {
-            requests: session.requests.upgrade().map_or(0, |requests| requests.under_way()),
-            ..session.status
-        });
-        ServerStatus {
-            sessions: sessions.collect(),
-            servers: self
-                .gateway
-                .upstreams
-                .entries()
-                .map(|entry| (entry.name.to_string(), UpstreamStatus::of(&self.gateway, entry)))
-                .collect(),
-            held: self.gateway.kernel.open_requests().len(),
-        }
+        status(&self.gateway, &self.sessions)
+    }
+
+    /// What is counted.
+    pub(crate) fn telemetry(&self) -> &Arc<Telemetry> {
+        &self.gateway.telemetry
     }
 
     /// Ends the servers, and signs the last of the log. What is asked after it finds no server.
@@ -292,6 +294,24 @@ impl Server {
         if let Some(keeper) = keeper {
             keeper.end().await;
         }
+        let exporter = self.exporter.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(exporter) = exporter {
+            exporter.end().await;
+        }
+    }
+}
+
+fn status(gateway: &Gateway, sessions: &Sessions) -> ServerStatus {
+    let sessions = sessions.all().into_iter().map(|session| SessionStatus {
+        requests: session.requests.upgrade().map_or(0, |requests| requests.under_way()),
+        ..session.status
+    });
+    let servers = gateway.upstreams.entries();
+    let servers = servers.map(|entry| (entry.name.to_string(), UpstreamStatus::of(gateway, entry)));
+    ServerStatus {
+        sessions: sessions.collect(),
+        servers: servers.collect(),
+        held: gateway.kernel.open_requests().len(),
     }
 }
 

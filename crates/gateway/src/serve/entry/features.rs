@@ -13,6 +13,7 @@ use super::Entry;
 use crate::serve::gateway::Gateway;
 use crate::serve::server_events::Notice;
 use crate::serve::server_feature::{FeatureKind, ServerFeatures, propose_features};
+use crate::telemetry;
 
 /// How long the lists of a server's features may take while its tools wait for them.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -130,8 +131,10 @@ impl Entry {
             let driver = feature_driver(proposal.kind, &proposal.name, self.upstream());
             match (proposal.capability, driver) {
                 (Ok(capability), Some(driver)) => {
-                    let driver = driver.of_generation(connection.generation());
-                    set.push((capability, Arc::new(driver) as Arc<dyn Driver>));
+                    let driver = driver
+                        .of_generation(connection.generation())
+                        .with_request_meta(telemetry::request_meta());
+                    set.push((capability, telemetry::timed(Arc::new(driver))));
                 }
                 (Err(problem), _) => left_out.push(problem.to_string()),
                 (Ok(_), None) => {}

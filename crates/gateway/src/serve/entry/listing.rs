@@ -16,6 +16,7 @@ use super::{Entry, State};
 use crate::serve::gateway::Gateway;
 use crate::serve::server_feature::ServerFeatures;
 use crate::serve::{import, server_requests};
+use crate::telemetry;
 
 /// How many rejected tools are recorded.
 const MAX_LEFT_OUT: usize = 20;
@@ -127,9 +128,10 @@ impl Entry {
                             instances: Arc::clone(&self.instances),
                             tool: Arc::new(approved),
                             generation,
-                        }));
+                        }))
+                        .with_request_meta(telemetry::request_meta());
                     listed.insert(capability.id().clone(), raw);
-                    set.push((capability, Arc::new(driver)));
+                    set.push((capability, telemetry::timed(Arc::new(driver))));
                 }
                 Err(problem) => left_out.push(problem.to_string()),
             }

@@ -1,0 +1,303 @@
+//! What operators see: messages as JSON, metrics for Prometheus with a dashboard, and traces and
+//! metrics for a collector.
+
+mod collector;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use prometheus_parse::{Scrape, Value as Metric};
+use serde_json::{Value, json};
+
+use crate::approvals::{held, hold};
+use crate::client::{Client, folder};
+use crate::fixture::SECRET;
+use crate::http::Web;
+use crate::support::{Folder, weaver};
+use collector::{Collector, SpanKind};
+
+/// What no message, metric or span may repeat.
+const ARGUMENT: &str = "correct-horse-battery";
+
+/// Calls that end in different ways, one of them with a secret argument.
+fn play(client: &mut Client) {
+    assert!(!client.execute("good.echo", json!({ "text": ARGUMENT })).0);
+    assert!(client.execute("good.failing", json!({})).0);
+    client.refusal("good.no_such_tool", json!({ "text": ARGUMENT }));
+}
+
+fn serve(folder: &Folder, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["serve", "--config", &folder.arg("weaver.toml")]).args(more);
+    command.env("WEAVER_LOG", "trace");
+    command
+}
+
+/// Every line is an object with what a reader of logs looks for.
+fn check_lines(text: &str) -> Vec<Value> {
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect();
+    for line in &lines {
+        for key in ["time", "level", "target", "message"] {
+            assert!(line[key].is_string(), "{key} is missing: {line}");
+        }
+    }
+    assert!(text.lines().all(|line| line.len() < 64 * 1024));
+    assert!(!text.contains(ARGUMENT) && !text.contains(SECRET), "{text}");
+    lines
+}
+
+#[test]
+fn messages_are_objects_one_a_line_without_arguments_and_secrets() {
+    let folder = folder(&[("good", "good"), ("gone", "absent")], "", "");
+    let mut client = Client::start_as(serve(&folder, &["--log-format", "json"])).shaken();
+    play(&mut client);
+    client.end();
+    assert_eq!(weaver(&["stop", "--config", &folder.arg("weaver.toml")]).code, 0);
+    let log = fs::read_to_string(folder.path(".weaver/ledger.db.run/daemon.log")).unwrap();
+    let lines = check_lines(&log);
+    assert!(lines.iter().any(|line| line["level"] == "WARN"), "the log has no key: {log}");
+}
+
+#[test]
+fn the_configuration_can_ask_for_objects_too_and_failures_are_among_them() {
+    let settings = "[telemetry]\nlog_format = \"json\"\n";
+    let folder = folder(&[("good", "good")], settings, "");
+    let mut client = Client::start_as(serve(&folder, &["--standalone"])).shaken();
+    play(&mut client);
+    assert!(!check_lines(&client.end().stderr).is_empty());
+    folder.write("weaver.toml", "[gatway]\n");
+    let broken =
+        weaver(&["daemon", "--config", &folder.arg("weaver.toml"), "--log-format", "json"]);
+    assert_ne!(broken.code, 0);
+    let told: Value = serde_json::from_str(broken.err.trim()).unwrap();
+    assert!(told.to_string().contains("gatway"), "{told}");
+}
+
+/// What `/metrics` tells, read by a parser of the format.
+struct Metrics {
+    text: String,
+    scrape: Scrape,
+}
+
+impl Metrics {
+    fn of(web: &Web) -> Self {
+        let text = web.get("/metrics");
+        let scrape = Scrape::parse(text.lines().map(|line| Ok(line.to_owned()))).unwrap();
+        Self { text, scrape }
+    }
+
+    /// The series by name and labels.
+    fn series(&self) -> BTreeSet<String> {
+        let lines = self.text.lines().filter(|line| !line.starts_with('#'));
+        lines.map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect()
+    }
+
+    fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        let fits = |sample: &&prometheus_parse::Sample| {
+            let has = |(key, value): &(&str, &str)| sample.labels.get(key) == Some(value);
+            sample.metric == name && labels.iter().all(has)
+        };
+        self.scrape.samples.iter().find(fits).map(|sample| match &sample.value {
+            Metric::Counter(value) | Metric::Gauge(value) => *value,
+            Metric::Histogram(buckets) => buckets.last().unwrap().count,
+            other => panic!("{other:?}"),
+        })
+    }
+}
+
+/// What each metric is declared as, once and with a help text.
+fn declared(text: &str) -> BTreeMap<&str, &str> {
+    let (mut kinds, mut helps) = (BTreeMap::new(), BTreeSet::new());
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("# HELP ") {
+            let (name, help) = rest.split_once(' ').unwrap();
+            assert!(helps.insert(name) && help.ends_with('.'), "{line}");
+        }
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = rest.split_once(' ').unwrap();
+            assert!(helps.contains(name) && kinds.insert(name, kind).is_none(), "{line}");
+        }
+    }
+    kinds
+}
+
+#[test]
+fn metrics_have_types_and_help_and_series_that_no_client_can_add_to() {
+    let web = Web::prepared("good", "", None);
+    let mut client = web.client();
+    play(&mut client);
+    let metrics = Metrics::of(&web);
+    let kinds = declared(&metrics.text);
+    for name in metrics.series().iter().map(|series| series.split('{').next().unwrap()) {
+        let family = ["_bucket", "_sum", "_count"]
+            .iter()
+            .filter_map(|ending| name.strip_suffix(ending))
+            .find(|base| kinds.get(base) == Some(&"histogram"));
+        let kind = kinds.get(family.unwrap_or(name)).unwrap_or_else(|| panic!("{name}: no type"));
+        assert_eq!(*kind == "counter", name.ends_with("_total"), "{name} is a {kind}");
+    }
+    let samples = metrics.text.lines().filter(|line| !line.starts_with('#')).count();
+    assert_eq!(samples, metrics.series().len(), "a series twice: {}", metrics.text);
+    let outcome =
+        |name: &str| metrics.value("weaver_calls_total", &[("server", "good"), ("outcome", name)]);
+    assert_eq!(
+        (outcome("ok"), outcome("error"), outcome("deny")),
+        (Some(1.0), Some(1.0), Some(1.0))
+    );
+    let calls = metrics.value("weaver_call_duration_seconds", &[("server", "good")]);
+    assert_eq!(calls, Some(3.0));
+    for stage in ["decision", "execution", "server", "firewall"] {
+        let counted = metrics.value("weaver_call_stage_duration_seconds", &[("stage", stage)]);
+        assert!(counted.is_some_and(|count| count >= 2.0), "{stage}: {}", metrics.text);
+    }
+    assert_eq!(metrics.value("weaver_server_ready", &[("server", "good")]), Some(1.0));
+    assert!(!metrics.text.contains(ARGUMENT));
+    // Whatever a client asks for, there are no further series after the first of its kind.
+    client.refusal("x.y", json!({}));
+    let before = Metrics::of(&web).series();
+    for number in 0..20 {
+        client.refusal(&format!("server{number}.tool{number}"), json!({}));
+        client.refusal(&format!("good.tool{number}"), json!({}));
+    }
+    assert_eq!(Metrics::of(&web).series(), before);
+    client.end();
+}
+
+#[test]
+fn every_metric_of_the_dashboard_is_one_that_the_gateway_tells() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operations/grafana.json");
+    let dashboard: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let mut queries: Vec<&str> = panels
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().unwrap())
+        .map(|target| target["expr"].as_str().unwrap())
+        .collect();
+    let variables = dashboard["templating"]["list"].as_array().unwrap();
+    queries.extend(variables.iter().filter_map(|variable| variable["query"]["query"].as_str()));
+    let web = Web::prepared("good", "", None);
+    let mut client = web.client();
+    play(&mut client);
+    let metrics = Metrics::of(&web);
+    let told: BTreeSet<String> =
+        metrics.series().iter().map(|name| name.split('{').next().unwrap().to_owned()).collect();
+    let mut named = BTreeSet::new();
+    for query in &queries {
+        let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+        named.extend(query.split(word).filter(|word| word.starts_with("weaver_")));
+    }
+    assert!(queries.len() >= 15 && named.len() >= 12, "{named:?}");
+    for name in &named {
+        assert!(told.contains(*name), "the gateway does not tell `{name}`: {told:?}");
+    }
+    let kinds = declared(&metrics.text);
+    for kind in kinds.keys().filter(|name| !named.iter().any(|used| used.starts_with(**name))) {
+        assert!(kind.starts_with("weaver_servers"), "`{kind}` stands in no panel");
+    }
+    client.end();
+}
+
+#[test]
+fn a_collector_gets_the_spans_of_calls_and_the_metrics() {
+    let collector = Collector::start();
+    let settings = format!(
+        "[telemetry.otlp]\nendpoint = \"{}\"\ninterval_s = 1\n\
+         headers = {{ Authorization = \"Bearer s3cret\" }}\n",
+        collector.endpoint()
+    );
+    let folder = folder(&[("good", "good")], &settings, "");
+    let mut client = Client::start_as(serve(&folder, &[])).shaken();
+    play(&mut client);
+    let (trace, parent) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
+    let traced = client.request(
+        "tools/call",
+        json!({
+            "name": "tool_execute",
+            "arguments": { "capability": "good.echo", "arguments": { "text": "your metadata" } },
+            "_meta": { "traceparent": format!("00-{trace}-{parent}-01"), "tracestate": "k=free-text" },
+        }),
+    );
+    client.end();
+    assert_eq!(weaver(&["stop", "--config", &folder.arg("weaver.toml")]).code, 0);
+    let told = collector.told();
+    assert!(told.authorized, "the header is sent");
+    let spans = &told.spans;
+    let roots: Vec<_> = spans.iter().filter(|span| span.kind == SpanKind::Server).collect();
+    assert_eq!(roots.len(), 4, "one for each call: {spans:?}");
+    let root = roots.iter().find(|span| span.trace == trace).unwrap();
+    assert_eq!(root.parent, parent, "it is a child of the client's span");
+    assert_eq!(root.name, "tools/call good.echo");
+    assert_eq!(root.attributes["gen_ai.tool.name"], "good.echo");
+    assert_eq!(root.attributes["mcp.method.name"], "tools/call");
+    let children: BTreeMap<_, _> = spans
+        .iter()
+        .filter(|span| span.trace == root.trace && span.parent == root.span)
+        .map(|span| (span.name.as_str(), span))
+        .collect();
+    let names: Vec<_> = children.keys().copied().collect();
+    assert_eq!(names, ["weaver.decision", "weaver.execution", "weaver.firewall"]);
+    let execution = children["weaver.execution"];
+    let server = spans.iter().find(|span| span.parent == execution.span).unwrap();
+    assert_eq!((server.kind, server.name.as_str()), (SpanKind::Client, "tools/call echo"));
+    assert!(root.from <= execution.from && execution.from <= server.from);
+    assert!(server.to <= execution.to && execution.to <= root.to);
+    let seen = traced.to_string();
+    assert!(seen.contains(&format!("00-{}-{}-01", root.trace, server.span)), "{seen}");
+    assert!(!seen.contains("free-text"), "what could be anything is not carried on: {seen}");
+    let failed = roots.iter().find(|span| span.name.ends_with("good.failing")).unwrap();
+    assert!(failed.failed && failed.attributes.contains_key("error.type"), "{failed:?}");
+    let text = format!("{spans:?}");
+    assert!(!text.contains(ARGUMENT) && !text.contains(SECRET), "{text}");
+    for name in ["weaver.calls", "mcp.server.operation.duration", "weaver.sessions"] {
+        assert!(told.metrics.contains_key(name), "{name}: {:?}", told.metrics);
+    }
+    assert_eq!(told.metrics["mcp.server.operation.duration"], 4, "the last time that it was told");
+}
+
+#[test]
+fn the_wait_for_a_person_is_a_span_of_its_own_and_no_server_is_called() {
+    let collector = Collector::start();
+    let settings = format!(
+        "[gateway]\napproval_timeout_ms = 300\n\n[telemetry.otlp]\nendpoint = \"{}\"\n\
+         headers = {{ Authorization = \"Bearer s3cret\" }}\n",
+        collector.endpoint()
+    );
+    let folder = held(&settings);
+    let mut client = Client::start_as(serve(&folder, &["--standalone"])).shaken();
+    hold(&mut client, ARGUMENT);
+    client.end();
+    let told = collector.told();
+    let named = |name: &str| told.spans.iter().find(|span| span.name == name);
+    let (root, wait) = (named("tools/call good.send").unwrap(), named("weaver.hold").unwrap());
+    assert_eq!((&wait.trace, &wait.parent), (&root.trace, &root.span));
+    assert!(wait.to - wait.from >= 250_000_000, "{wait:?}");
+    assert_eq!(root.attributes["weaver.outcome"], "hold");
+    assert_eq!(root.attributes["error.type"], "approval_required");
+    assert!(root.parent.is_empty() && named("weaver.decision").is_some());
+    assert!(named("weaver.execution").is_none(), "{:?}", told.spans);
+    assert!(!format!("{:?}", told.spans).contains(ARGUMENT));
+}
+
+#[test]
+fn a_collector_that_never_answers_delays_no_call() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let settings =
+        format!("[telemetry.otlp]\nendpoint = \"http://{}\"\n", silent.local_addr().unwrap());
+    let folder = folder(&[("good", "good")], &settings, "");
+    let mut client = Client::start_as(serve(&folder, &["--standalone"])).shaken();
+    let begun = Instant::now();
+    for _ in 0..20 {
+        assert!(!client.execute("good.people", json!({})).0);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20), "a call waited for the collector");
+    let ending = Instant::now();
+    client.end();
+    // One attempt to send takes ten seconds there.
+    assert!(ending.elapsed() < Duration::from_secs(8), "the end waited for the collector");
+}

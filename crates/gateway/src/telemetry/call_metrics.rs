@@ -1,0 +1,148 @@
+//! What is counted of calls.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::call_trace::Stage;
+use super::family::{MetricFamily, MetricKind, SampleValue};
+use super::histogram::Histogram;
+
+/// The most servers that are told apart. The configuration names them, and it can be replaced while
+/// the gateway runs.
+const MAX_SERVERS: usize = 512;
+/// What stands for further ones.
+const OTHER: &str = "other";
+
+/// What a stretch of a call was spent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CallStage {
+    /// Deciding on the call, and recording what is about to be done.
+    Decision,
+    /// Waiting for a person's approval.
+    Hold,
+    /// From the first attempt to the end of the last, with pauses between them.
+    Execution,
+    /// One attempt at the server.
+    Server,
+    /// Turning the result into what the client is shown, and recording it.
+    Firewall,
+}
+
+impl CallStage {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Decision => "decision",
+            Self::Hold => "hold",
+            Self::Execution => "execution",
+            Self::Server => "server",
+            Self::Firewall => "firewall",
+        }
+    }
+}
+
+/// A call that is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CallReport {
+    /// The server by its configured name; `tools` and the like for what has none.
+    pub(crate) server: String,
+    /// The method of the protocol.
+    pub(crate) method: &'static str,
+    /// `ok`, `error`, or the verdict that stopped it.
+    pub(crate) outcome: &'static str,
+    /// The code of the reason, where it did not go well.
+    pub(crate) reason: Option<&'static str>,
+    pub(crate) call: String,
+    pub(crate) run: String,
+    pub(crate) principal: String,
+}
+
+/// Counters and times of calls.
+#[derive(Debug, Default)]
+pub(crate) struct CallMetrics(Mutex<CallTables>);
+
+#[derive(Debug, Default)]
+struct CallTables {
+    calls: BTreeMap<String, BTreeMap<&'static str, u64>>,
+    durations: BTreeMap<String, Histogram>,
+    stages: BTreeMap<CallStage, Histogram>,
+    reasons: BTreeMap<&'static str, u64>,
+}
+
+impl CallMetrics {
+    pub(super) fn record(&self, report: &CallReport, stages: &[Stage], took: Duration) {
+        let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = tables.calls.contains_key(&report.server);
+        let has_room = known || tables.calls.len() < MAX_SERVERS;
+        let server = if has_room { &report.server } else { OTHER };
+        *tables.calls.entry(server.to_owned()).or_default().entry(report.outcome).or_default() += 1;
+        tables.durations.entry(server.to_owned()).or_default().record(took);
+        for stage in stages {
+            tables.stages.entry(stage.kind).or_default().record(stage.took());
+        }
+        if let Some(reason) = report.reason {
+            *tables.reasons.entry(reason).or_default() += 1;
+        }
+    }
+
+    pub(super) fn families(&self) -> Vec<MetricFamily> {
+        use MetricKind::{Counter, Histogram};
+
+        let tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = ["weaver_calls_total", "weaver.calls", "{call}"];
+        let mut calls = MetricFamily::new(Counter, names, "Calls, by server and how they ended.");
+        for (server, outcomes) in &tables.calls {
+            for (outcome, count) in outcomes {
+                let labels = [("server", server.as_str()), ("outcome", outcome)];
+                calls = calls.with(&labels, SampleValue::Number(*count));
+            }
+        }
+        let names = ["weaver_call_duration_seconds", "mcp.server.operation.duration", "s"];
+        let help = "How long calls took from the client's request to its answer.";
+        let mut durations = MetricFamily::new(Histogram, names, help);
+        for (server, times) in &tables.durations {
+            let value = SampleValue::Histogram(Box::new(times.clone()));
+            durations = durations.with(&[("server", server)], value);
+        }
+        let names = ["weaver_call_stage_duration_seconds", "weaver.call.stage.duration", "s"];
+        let help = "What the time of calls was spent on.";
+        let mut stages = MetricFamily::new(Histogram, names, help);
+        for (stage, times) in &tables.stages {
+            let value = SampleValue::Histogram(Box::new(times.clone()));
+            stages = stages.with(&[("stage", stage.as_str())], value);
+        }
+        let names = ["weaver_call_reasons_total", "weaver.call.reasons", "{call}"];
+        let help = "Calls that did not go well, by the code of the reason.";
+        let mut reasons = MetricFamily::new(Counter, names, help);
+        for (reason, count) in &tables.reasons {
+            reasons = reasons.with(&[("reason", reason)], SampleValue::Number(*count));
+        }
+        vec![calls, durations, stages, reasons]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn further_servers_share_one_series() {
+        let metrics = CallMetrics::default();
+        for number in 0..=MAX_SERVERS + 3 {
+            let report = CallReport {
+                server: format!("s{number}"),
+                method: "tools/call",
+                outcome: "ok",
+                reason: None,
+                call: String::new(),
+                run: String::new(),
+                principal: String::new(),
+            };
+            metrics.record(&report, &[], Duration::ZERO);
+        }
+        let families = metrics.families();
+        assert_eq!(families[0].samples.len(), MAX_SERVERS + 1);
+        let other = families[0].samples.iter().find(|sample| sample.labels[0].1 == OTHER).unwrap();
+        assert_eq!(other.value, SampleValue::Number(4));
+    }
+}
