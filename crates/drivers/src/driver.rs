@@ -14,7 +14,7 @@ use crate::confine::{self, Enforced};
 use crate::escape::escape;
 use crate::http::pieces::chunk_of;
 use crate::instance::{InstanceSource, ServerInstance};
-use crate::mcp::{CallRequest, Upstream};
+use crate::mcp::{CallOutcome, CallRequest, Upstream};
 use crate::progress_messages::{MAX_MESSAGES, MESSAGES_LOST, ProgressMessages};
 use crate::task;
 
@@ -33,6 +33,7 @@ pub struct McpDriver {
     runtime: Handle,
     generation: Option<u64>,
     instances: Option<Arc<dyn InstanceSource>>,
+    as_task: bool,
 }
 
 /// What a driver does at its server.
@@ -71,7 +72,15 @@ impl McpDriver {
 
     fn of(upstream: Arc<Upstream>, operation: Operation, runtime: Handle) -> Self {
         let name = format!("mcp:{}", upstream.config().name);
-        Self { upstream, operation, name, runtime, generation: None, instances: None }
+        Self {
+            upstream,
+            operation,
+            name,
+            runtime,
+            generation: None,
+            instances: None,
+            as_task: false,
+        }
     }
 
     /// The same driver for the connection on which the tool was listed, and for no other: once the
@@ -87,6 +96,14 @@ impl McpDriver {
     #[must_use]
     pub fn with_instances(mut self, instances: Arc<dyn InstanceSource>) -> Self {
         self.instances = Some(instances);
+        self
+    }
+
+    /// The same driver for a tool that its server does only as a task: the task is followed to its
+    /// end.
+    #[must_use]
+    pub fn as_task(mut self) -> Self {
+        self.as_task = true;
         self
     }
 
@@ -115,6 +132,7 @@ impl McpDriver {
             Operation::Complete => CallRequest::complete(arguments.clone()),
         };
         let method = request.method;
+        let request = if self.as_task { request.as_task() } else { request };
         request
             .timeout(call.timeout().min(self.upstream.config().limits.call_timeout))
             .late(move |outcome| late.report_late(&result(method, outcome)))
@@ -165,6 +183,7 @@ impl Driver for McpDriver {
 
 async fn run(instance: &ServerInstance, request: CallRequest) -> Result<RawResult, DriverError> {
     let (method, upstream) = (request.method, instance.upstream());
+    let request = instance.on_behalf(request);
     let called = match instance.generation() {
         Some(generation) => upstream
             .call_on(generation, request)
@@ -177,6 +196,9 @@ async fn run(instance: &ServerInstance, request: CallRequest) -> Result<RawResul
             upstream.call(request).await
         }
     };
+    if let Ok(CallOutcome::Error(error)) = &called {
+        instance.note_refusal(error);
+    }
     let enforced = upstream.enforced().await;
     let confined = upstream.config().confined().zip(enforced);
     match result(method, called) {

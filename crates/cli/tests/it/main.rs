@@ -47,6 +47,8 @@ mod fixture;
 #[cfg(test)]
 mod fuzzed_clients;
 #[cfg(test)]
+mod fuzzed_servers;
+#[cfg(test)]
 mod guide;
 #[cfg(test)]
 mod hostile;
