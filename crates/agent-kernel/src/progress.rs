@@ -2,8 +2,9 @@
 //! the result, at a bounded pace.
 //!
 //! A driver reports whenever it likes and from any thread, which costs no more than a lock. The
-//! call's own future takes the newest report from there at most ten times a second, so that a flood
-//! is neither stored nor redacted nor passed on.
+//! call's own future takes the first few from there at once and then the newest at most ten times a
+//! second, so that a flood is neither stored nor redacted nor passed on, and a call of few steps
+//! shows each of them.
 
 use std::future::Future;
 use std::pin::pin;
@@ -15,6 +16,8 @@ use weaver_types::{BoxFuture, Progress, Timer};
 
 /// The least time between two reports that are passed on.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How many reports are passed on before the first pause.
+const BURST: u32 = 4;
 /// The most reports of one call that are passed on. The last of them is kept for the end.
 const MAX_SHOWN: u32 = 1_000;
 /// The longest message, in bytes. A longer one is left out: were it cut before it is redacted, a
@@ -134,7 +137,9 @@ impl ProgressRate {
                 let Some(report) = slot.take() else { return Poll::Pending };
                 self.shown += 1;
                 show(report);
-                self.pause = Some(timer.sleep(PAUSE));
+                if self.shown >= BURST {
+                    self.pause = Some(timer.sleep(PAUSE));
+                }
             }
         })
         .await
@@ -224,6 +229,14 @@ mod tests {
         flood.push((1..100_000).map(|n| at(f64::from(n))).collect());
         flood.push(vec![at(5.0)]);
         assert_eq!(steps(&shown(flood, &Never)), [0.0, 99_999.0]);
+    }
+
+    #[test]
+    fn a_call_of_few_steps_shows_each_of_them() {
+        let few = (1..=4).map(|n| vec![at(f64::from(n))]).collect();
+        assert_eq!(steps(&shown(few, &Never)), [1.0, 2.0, 3.0, 4.0]);
+        let more = (1..=9).map(|n| vec![at(f64::from(n))]).collect();
+        assert_eq!(steps(&shown(more, &Never)), [1.0, 2.0, 3.0, 4.0, 9.0], "then there is a pause");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What `cargo xtask conformance` drives as a client: connects to the server at the address that
 //! stands last on its command line, logs in where that is asked for, lists the tools and calls each.
 //!
-//! The authorization servers of the suite ask nobody: they answer with the redirect at once.
+//! The authorization servers of the suite ask nobody: they answer with the redirect at once. A real one
+//! has pages of its own in between, which know their reader by cookies.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use reqwest::Url;
 use serde_json::{Map, Value, json};
 use weaver_drivers::http::{Secret, SecretError, SecretProvider};
 use weaver_drivers::mcp::{
-    CallRequest, Endpoint, EraChoice, HttpConfig, MODERN_VERSION, RequestHandler, Upstream,
-    UpstreamConfig,
+    CallRequest, Endpoint, EraChoice, HttpConfig, ListedTool, MODERN_VERSION, RequestHandler,
+    Upstream, UpstreamConfig,
 };
 use weaver_drivers::oauth::{
     AuthorizationAgent, DevicePrompt, MemoryLogins, OAuthClient, OAuthError, OAuthSettings,
@@ -24,38 +25,64 @@ use zeroize::Zeroizing;
 
 /// The document about this client that the suite expects.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
+/// Where a person is sent back to.
+const REDIRECT_URI: &str = "http://127.0.0.1:3000/callback";
+/// How many pages an authorization server may have.
+const MAX_PAGES: usize = 16;
 
 struct FollowsRedirect;
 
 impl AuthorizationAgent for FollowsRedirect {
     fn redirect_uri(&self) -> String {
-        "http://127.0.0.1:3000/callback".to_owned()
+        REDIRECT_URI.to_owned()
     }
 
     fn authorize(&self, address: Url) -> BoxFuture<'_, Result<Url, OAuthError>> {
-        let followed = location(&address)
-            .and_then(|to| address.join(&to).map_err(io::Error::other))
-            .map_err(|_| OAuthError::Unfinished("there was no redirect"));
+        let followed = followed(address);
+        let followed = followed.map_err(|_| OAuthError::Unfinished("there was no redirect"));
         Box::pin(std::future::ready(followed))
     }
 
     fn show_code(&self, _: &DevicePrompt) {}
 }
 
-/// Where a plain HTTP address redirects to.
-fn location(address: &Url) -> io::Result<String> {
+/// Where the pages of an authorization server lead to in the end.
+fn followed(address: Url) -> io::Result<Url> {
+    let (mut address, mut cookies) = (address, BTreeMap::new());
+    for _ in 0..MAX_PAGES {
+        let to = location(&address, &mut cookies)?;
+        address = address.join(&to).map_err(io::Error::other)?;
+        if address.as_str().starts_with(REDIRECT_URI) {
+            return Ok(address);
+        }
+    }
+    Err(io::Error::other("too many redirects"))
+}
+
+/// Where a plain HTTP address redirects to; takes and sends cookies as a browser would.
+fn location(address: &Url, cookies: &mut BTreeMap<String, String>) -> io::Result<String> {
     let (host, port) = (address.host_str().unwrap_or_default(), address.port().unwrap_or(80));
     let mut stream = TcpStream::connect((host, port))?;
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
     let target = address.as_str().splitn(4, '/').nth(3).unwrap_or_default();
-    write!(stream, "GET /{target} HTTP/1.1\r\nhost: {host}:{port}\r\nconnection: close\r\n\r\n")?;
+    let sent: Vec<String> = cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let sent = sent.join("; ");
+    write!(
+        stream,
+        "GET /{target} HTTP/1.1\r\nhost: {host}:{port}\r\ncookie: {sent}\r\nconnection: close\r\n\r\n"
+    )?;
     let mut answer = String::new();
     stream.take(64 * 1024).read_to_string(&mut answer)?;
-    let header = |line: &str| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("location").then(|| value.trim().to_owned())
-    };
-    answer.lines().find_map(header).ok_or_else(|| io::Error::other("no redirect"))
+    let head = answer.split("\r\n\r\n").next().unwrap_or_default();
+    let headers = || head.lines().filter_map(|line| line.split_once(':'));
+    for (_, value) in headers().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie")) {
+        let cookie = value.split(';').next().unwrap_or_default().trim();
+        if let Some((name, value)) = cookie.split_once('=') {
+            cookies.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    let to = headers().find(|(name, _)| name.eq_ignore_ascii_case("location"));
+    to.map(|(_, to)| to.trim().to_owned()).ok_or_else(|| io::Error::other("no redirect"))
 }
 
 struct FixedSecret(String);
@@ -66,9 +93,25 @@ impl SecretProvider for FixedSecret {
     }
 }
 
-fn settings() -> OAuthSettings {
+/// What the suite tells of the scenario: credentials, and calls that are to be made.
+fn context() -> Value {
     let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
-    let context: Value = serde_json::from_str(&context).unwrap_or_default();
+    serde_json::from_str(&context).unwrap_or_default()
+}
+
+/// The arguments of each call of a tool: those that the suite names, or one call with made-up ones.
+fn calls(tool: &ListedTool) -> Vec<Map<String, Value>> {
+    let context = context();
+    let named = context.get("toolCalls").and_then(Value::as_array);
+    let named = named.into_iter().flatten();
+    let named = named.filter(|call| call.get("name").and_then(Value::as_str) == Some(tool.name()));
+    let given = named.filter_map(|call| call.get("arguments")?.as_object().cloned());
+    let given: Vec<_> = given.collect();
+    if given.is_empty() { vec![arguments(tool.value())] } else { given }
+}
+
+fn settings() -> OAuthSettings {
+    let context = context();
     let text = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);
     let secret = text("client_secret").map(|secret| Arc::new(FixedSecret(secret)) as _);
     OAuthSettings {
@@ -135,9 +178,11 @@ async fn run(url: String) -> Result<(), Box<dyn std::error::Error>> {
     }));
     let upstream = Upstream::new(config);
     for tool in upstream.list_tools().await? {
-        let request = CallRequest::new(tool.name(), arguments(tool.value()));
-        if let Err(error) = upstream.call(request.timeout(Duration::from_secs(20))).await {
-            eprintln!("{}: {error}", tool.name());
+        for arguments in calls(&tool) {
+            let request = CallRequest::new(tool.name(), arguments);
+            if let Err(error) = upstream.call(request.timeout(Duration::from_secs(20))).await {
+                eprintln!("{}: {error}", tool.name());
+            }
         }
     }
     upstream.close().await;

@@ -14,7 +14,7 @@ use crate::confine::{self, Enforced};
 use crate::escape::escape;
 use crate::http::pieces::chunk_of;
 use crate::instance::{InstanceSource, ServerInstance};
-use crate::mcp::{CallRequest, Upstream};
+use crate::mcp::{CallOutcome, CallRequest, Upstream};
 use crate::progress_messages::{MAX_MESSAGES, MESSAGES_LOST, ProgressMessages};
 use crate::task;
 
@@ -34,6 +34,7 @@ pub struct McpDriver {
     generation: Option<u64>,
     instances: Option<Arc<dyn InstanceSource>>,
     meta: Option<RequestMeta>,
+    as_task: bool,
 }
 
 /// Gives `_meta` fields for the request that is about to be sent.
@@ -75,7 +76,16 @@ impl McpDriver {
 
     fn of(upstream: Arc<Upstream>, operation: Operation, runtime: Handle) -> Self {
         let name = format!("mcp:{}", upstream.config().name);
-        Self { upstream, operation, name, runtime, generation: None, instances: None, meta: None }
+        Self {
+            upstream,
+            operation,
+            name,
+            runtime,
+            generation: None,
+            instances: None,
+            meta: None,
+            as_task: false,
+        }
     }
 
     /// The same driver for the connection on which the tool was listed, and for no other: once the
@@ -99,6 +109,14 @@ impl McpDriver {
     #[must_use]
     pub fn with_request_meta(mut self, meta: RequestMeta) -> Self {
         self.meta = Some(meta);
+        self
+    }
+
+    /// The same driver for a tool that its server does only as a task: the task is followed to its
+    /// end.
+    #[must_use]
+    pub fn as_task(mut self) -> Self {
+        self.as_task = true;
         self
     }
 
@@ -128,6 +146,7 @@ impl McpDriver {
         };
         let method = request.method;
         let meta = self.meta.as_ref().map(|meta| meta()).unwrap_or_default();
+        let request = if self.as_task { request.as_task() } else { request };
         request
             .meta(meta)
             .timeout(call.timeout().min(self.upstream.config().limits.call_timeout))
@@ -179,6 +198,7 @@ impl Driver for McpDriver {
 
 async fn run(instance: &ServerInstance, request: CallRequest) -> Result<RawResult, DriverError> {
     let (method, upstream) = (request.method, instance.upstream());
+    let request = instance.on_behalf(request);
     let called = match instance.generation() {
         Some(generation) => upstream
             .call_on(generation, request)
@@ -191,6 +211,9 @@ async fn run(instance: &ServerInstance, request: CallRequest) -> Result<RawResul
             upstream.call(request).await
         }
     };
+    if let Ok(CallOutcome::Error(error)) = &called {
+        instance.note_refusal(error);
+    }
     let enforced = upstream.enforced().await;
     let confined = upstream.config().confined().zip(enforced);
     match result(method, called) {

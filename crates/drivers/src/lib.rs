@@ -52,5 +52,5 @@ mod task;
 
 pub use call_result::raw_result;
 pub use driver::{McpDriver, RequestMeta};
-pub use instance::{InstanceSource, ServerInstance};
+pub use instance::{InstanceCaller, InstanceSource, ServerInstance};
 pub use post::{Post, PostBody, PostError};

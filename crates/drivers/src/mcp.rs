@@ -5,6 +5,8 @@
 //! can change what its answer is taken for. The request alone decides that.
 
 mod call;
+mod call_timer;
+mod client_features;
 mod config;
 mod connection;
 mod error;
@@ -20,6 +22,7 @@ mod listing;
 mod message;
 mod method;
 mod notification;
+mod parameter_headers;
 mod pending;
 mod rate;
 mod server_list;
@@ -28,12 +31,15 @@ pub(crate) mod sse;
 mod stdio;
 pub(crate) mod strict;
 mod subscription;
+mod task;
 mod upstream;
 mod wire;
 
 pub use crate::child_config::{Confined, Redactor, StdioConfig};
 pub use call::{CallOutcome, CallRequest, Finding, LateAnswer, Reply};
 pub(crate) use call::{STRUCTURED, whole};
+pub use call_timer::{CallTimer, TimerPause};
+pub use client_features::ClientFeatures;
 pub use config::{
     Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, Limits, MODERN_VERSION, UpstreamConfig,
 };

@@ -8,6 +8,7 @@
 
 mod caller;
 mod clients;
+mod event_buffer;
 mod guard;
 mod mcp;
 mod metrics;

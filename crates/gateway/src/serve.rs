@@ -17,11 +17,14 @@
 //! - Lines, requests under way, their bytes and waiting answers are bounded.
 
 mod approvals;
+mod asked_client;
 mod browse;
 mod call;
 mod call_progress;
 mod callers;
 mod client;
+mod client_call;
+mod client_feature_cache;
 mod client_folders;
 mod client_link;
 mod client_process;
@@ -57,6 +60,7 @@ mod open;
 mod output_schema;
 mod own_tools;
 mod parked_calls;
+mod progress_reporter;
 mod prompts;
 mod proxy;
 mod reload;
@@ -79,6 +83,7 @@ mod upstream_config;
 mod upstreams;
 mod user_statements;
 mod watch_counts;
+mod watched_resource;
 
 pub use client_process::{ClientKey, ClientProcess, ProcessTable};
 pub use current_run::CurrentRun;

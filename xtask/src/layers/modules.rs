@@ -29,7 +29,7 @@ pub struct Knot {
 /// The knots of this workspace.
 ///
 /// Each may only shrink: a module that joins one fails at once, and so does a number that is too high.
-pub const KNOTS: &[Knot] = &[Knot { folder: "gateway", parent: "serve", modules: 9 }];
+pub const KNOTS: &[Knot] = &[Knot { folder: "gateway", parent: "serve", modules: 8 }];
 
 /// A file of a crate: its path below `src`, and its text.
 pub struct SourceFile<'t> {

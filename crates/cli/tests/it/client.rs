@@ -106,6 +106,8 @@ pub(crate) struct Client {
     stderr: JoinHandle<String>,
     next: u64,
     modern: bool,
+    /// What a client of the newer revision says that it can do.
+    pub(crate) capabilities: Value,
 }
 
 /// How a serve ended.
@@ -150,7 +152,16 @@ impl Client {
             String::from_utf8_lossy(&text).into_owned()
         });
         let stdin = child.stdin.take();
-        Self { child, stdin, lines, early: Vec::new(), stderr, next: 1, modern: false }
+        Self {
+            child,
+            stdin,
+            lines,
+            early: Vec::new(),
+            stderr,
+            next: 1,
+            modern: false,
+            capabilities: json!({}),
+        }
     }
 
     /// Starts it and shakes hands in the older way.
@@ -212,7 +223,7 @@ impl Client {
         if self.modern {
             params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": MODERN,
                 "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-                "io.modelcontextprotocol/clientCapabilities": {}});
+                "io.modelcontextprotocol/clientCapabilities": self.capabilities});
         }
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         id

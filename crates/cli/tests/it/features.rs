@@ -337,6 +337,43 @@ fn a_person_sees_whose_words_they_read_and_the_answer_goes_back() {
     assert!(!all.contains("jane.doe@corp"), "what a person typed is in no log");
 }
 
+/// The call may take a second, and the person takes longer.
+#[test]
+fn the_time_of_a_person_is_not_the_time_of_a_call() {
+    let brief = "[capabilities.\"f.ask\"]\neffects = \"read_local\"\nsink = \"none\"\ntimeout_ms = 1000\n\
+        output = { confidentiality = \"internal\", integrity = \"trusted\" }\n\n\
+        [capabilities.\"f.stall\"]\neffects = \"read_local\"\nsink = \"none\"\ntimeout_ms = 1000\n\n";
+    let folder = featured(PROXY, &format!("{ASKING}{brief}"));
+    let mut client = declaring(&folder, json!({"elicitation": {}}));
+    client.tools();
+    let (is_error, body) = client.call("f__stall", json!({}));
+    assert!(is_error && body.to_string().contains("TIMEOUT"), "a second is the limit: {body}");
+    let ask = json!({"name": "f__ask", "arguments": {"text": "elicitation/create"}});
+    let answer = json!({"action": "accept", "content": {"name": "Ann"}});
+    let id = client.begin("tools/call", ask.clone());
+    let question = asked(&mut client);
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
+    let done = client.answer(&id);
+    assert!(done["result"]["content"][0]["text"].as_str().unwrap().contains("accept"), "{done}");
+    client.finish();
+    // A modern client is asked in the result of its call, which waits for it just as long.
+    let mut client = Client::open_modern(&folder);
+    client.capabilities = json!({"elicitation": {}});
+    client.tools();
+    let asks = client.request("tools/call", ask.clone());
+    let asks = &asks["result"];
+    assert_eq!(asks["resultType"], "input_required", "{asks}");
+    let name = asks["inputRequests"].as_object().unwrap().keys().next().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    let mut again = ask;
+    again["requestState"] = asks["requestState"].clone();
+    again["inputResponses"] = json!({ name: answer });
+    let done = client.request("tools/call", again);
+    assert!(done["result"]["content"][0]["text"].as_str().unwrap().contains("accept"), "{done}");
+    client.finish();
+}
+
 #[test]
 fn a_model_is_told_whose_prompt_it_reads_and_roots_are_the_client_s() {
     let folder = featured(PROXY, ASKING);

@@ -40,6 +40,7 @@ fn fixture_main() {
         "silent" | "mute" => while std::io::stdin().lines().next().is_some() {},
         "dead" => std::process::exit(3),
         "features" => crate::feature_server::run(),
+        "wild" => crate::fuzzed_servers::run(),
         _ => run(&behaviour),
     }
     std::process::exit(0);

@@ -209,7 +209,11 @@ fn a_session_lives_until_it_is_ended_and_is_its_clients_alone() {
 #[test]
 fn requests_of_the_newer_revision_stand_alone() {
     let web = Web::new("");
-    let version = [("mcp-protocol-version", "2026-07-28")];
+    let version = [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "tool_execute"),
+    ];
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {} });
     let mut params = people();
@@ -217,6 +221,14 @@ fn requests_of_the_newer_revision_stand_alone() {
     let done = web.post(&version, &request(1, "tools/call", params));
     assert_eq!(done.json()["result"]["resultType"], "complete", "{done:?}");
     assert!(!done.headers.contains_key("mcp-session-id"));
+    let headless = web.post(&version[..1], &request(1, "tools/call", people()));
+    assert_eq!(headless.status, 400, "its headers do not say what it is: {headless:?}");
+    let mut removed = json!({});
+    removed["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {} });
+    let ping = [version[0], ("mcp-method", "ping")];
+    let removed = web.post(&ping, &request(1, "ping", removed));
+    assert_eq!((removed.status, removed.json()["error"]["code"].as_i64()), (404, Some(-32601)));
     let unknown =
         web.post(&[("mcp-protocol-version", "1999-01-01")], &request(1, "ping", json!({})));
     assert_eq!(unknown.status, 400);
@@ -236,6 +248,60 @@ fn progress_makes_the_answer_a_stream_that_ends_with_it() {
     assert!(
         !steps.is_empty() && steps.iter().all(|step| step["method"] == "notifications/progress")
     );
+}
+
+/// A connection that is cut in the middle of an answer loses nothing of it.
+#[test]
+fn an_answer_goes_on_where_its_connection_was_cut() {
+    let web = Web::with("steps", "");
+    let id = web.open();
+    let session = [("mcp-session-id", id.as_str()), ("mcp-protocol-version", "2025-11-25")];
+    let mut params = json!({ "name": "tool_execute", "arguments": { "capability": "good.steps", "arguments": { "text": "slowly" } } });
+    params["_meta"] = json!({ "progressToken": "t" });
+    let bearer = format!("Bearer {}", web.token);
+    let message = request(2, "tools/call", params).to_string();
+    let mut stream = TcpStream::connect(&web.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: {bearer}\r\n\
+         content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         mcp-session-id: {id}\r\nmcp-protocol-version: 2025-11-25\r\ncontent-length: {}\r\n\r\n{message}",
+        message.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut seen = String::new();
+    let mut byte = [0];
+    while !seen.contains("-0\ndata:\n\n") {
+        stream.read_exact(&mut byte).unwrap();
+        seen.push(char::from(byte[0]));
+    }
+    let place = seen.lines().rev().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
+    drop(stream);
+    let resume = |token: &str, place: &str| {
+        let bearer = format!("Bearer {token}");
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("accept", "text/event-stream"),
+            ("last-event-id", place),
+            session[0],
+            session[1],
+        ];
+        web.send("GET", "/mcp", &headers, "")
+    };
+    let rest = resume(&web.token, &place);
+    let events = rest.events();
+    let (last, steps) = events.split_last().unwrap_or_else(|| panic!("{rest:?}"));
+    assert!(last["result"].is_object() && last["id"] == 2, "{last}");
+    assert!(
+        !steps.is_empty() && steps.iter().all(|step| step["method"] == "notifications/progress")
+    );
+    // It may be read again from any event on, by its client alone.
+    let ids: Vec<&str> = rest.body.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
+    let end = resume(&web.token, ids[ids.len() - 2]);
+    assert_eq!(end.events(), [last.clone()]);
+    assert_eq!(resume(&web.token, "999-0").status, 404);
+    let other = weaver(&["clients", "add", "other", "--config", &web.config()]);
+    assert_eq!(resume(other.out.trim(), &place).status, 404);
 }
 
 #[test]

@@ -143,6 +143,58 @@ fn a_server_that_starts_slowly_for_a_second_client_is_called_again() {
     other.finish();
 }
 
+fn uris(client: &mut Client) -> Vec<String> {
+    let listed = client.request("resources/list", json!({}));
+    let items = listed["result"]["resources"].as_array().unwrap_or_else(|| panic!("{listed}"));
+    items.iter().map(|item| item["uri"].as_str().unwrap().to_owned()).collect()
+}
+
+fn read(client: &mut Client, uri: &str) -> String {
+    let read = client.request("resources/read", json!({ "uri": uri }));
+    read["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{read}")).to_owned()
+}
+
+/// Resources are as much one client's own as what its tools did: what one client lists, reads, and
+/// is told comes from its own process of the server.
+#[test]
+fn no_client_sees_the_resources_of_another() {
+    let gateway = Remembering::new("features", "");
+    let (mut one, mut other) = (gateway.client(), gateway.client());
+    for client in [&mut one, &mut other] {
+        assert!(!uris(client).contains(&"note://more".to_owned()));
+    }
+    // Reading this one adds a resource, and tells of it.
+    assert_eq!(read(&mut one, "note://events"), "told");
+    while one.notice()["method"] != "notifications/resources/list_changed" {}
+    assert!(uris(&mut one).contains(&"note://more".to_owned()));
+    assert!(!uris(&mut other).contains(&"note://more".to_owned()), "it has no process yet");
+    let subscribed = other.request("resources/subscribe", json!({ "uri": "note://1" }));
+    assert!(subscribed["error"].is_null(), "{subscribed}");
+    assert_eq!(read(&mut other, "note://1"), "note 1");
+    assert!(!uris(&mut other).contains(&"note://more".to_owned()), "its own process has none");
+    // What the first client's process tells is not for the second, which watches the same resource.
+    assert_eq!(read(&mut one, "note://events"), "told");
+    assert_eq!(read(&mut other, "note://events"), "told");
+    // Lists also change while the server starts.
+    let mut told: Vec<String> = Vec::new();
+    let is_over = |told: &[String]| {
+        let updated = told.iter().position(|method| method == "notifications/resources/updated");
+        let after = updated.and_then(|at| told.get(at..)).unwrap_or_default();
+        after.iter().any(|method| method == "notifications/resources/list_changed")
+    };
+    while !is_over(&told) {
+        told.push(other.notice()["method"].as_str().unwrap().to_owned());
+    }
+    let updates = told.iter().filter(|method| *method == "notifications/resources/updated");
+    assert_eq!(updates.count(), 1, "{told:?}");
+    assert!(uris(&mut other).contains(&"note://more".to_owned()));
+    let greeted = other
+        .request("prompts/get", json!({ "name": "good__greet", "arguments": { "who": "Ann" } }));
+    assert!(greeted["result"]["messages"].is_array(), "{greeted}");
+    one.finish();
+    other.finish();
+}
+
 /// The instance of the second client is another process, which could say anything.
 #[test]
 fn an_instance_that_lists_a_tool_otherwise_than_was_approved_is_sent_nothing() {

@@ -50,6 +50,8 @@ mod fixture;
 #[cfg(test)]
 mod fuzzed_clients;
 #[cfg(test)]
+mod fuzzed_servers;
+#[cfg(test)]
 mod guide;
 #[cfg(all(test, unix))]
 mod help;

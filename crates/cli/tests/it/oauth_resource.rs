@@ -76,6 +76,8 @@ impl Gate {
             ("content-type", "application/json"),
             ("accept", "application/json, text/event-stream"),
             ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", message["method"].as_str().unwrap()),
+            ("mcp-name", message["params"]["name"].as_str().unwrap_or_default()),
         ];
         self.web.send("POST", "/mcp", &headers, &message.to_string())
     }

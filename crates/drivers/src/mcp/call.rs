@@ -8,6 +8,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use weaver_types::{JsonRows, Progress, ProgressSink};
 
+use super::call_timer::CallTimer;
+use super::client_features::ClientFeatures;
 use super::config::Era;
 use super::error::{Fault, McpError, RpcError};
 use super::input_responses::InputResponses;
@@ -131,7 +133,9 @@ pub enum CallOutcome {
     Error(RpcError),
     /// The server wants more input before it goes on. For the caller to refuse.
     InputRequired(Reply),
-    /// The server turned the call into a task to be polled. For the caller to refuse.
+    /// The server turned the call into a task to be polled. [`Connection::call_answering`] follows it.
+    ///
+    /// [`Connection::call_answering`]: super::Connection::call_answering
     Task(Reply),
 }
 
@@ -186,6 +190,13 @@ pub struct CallRequest {
     /// Who hears of an answer that comes after nobody waits for it any more. Over HTTP a call that
     /// is given up closes its stream, so that no such answer can come.
     pub late: Option<LateAnswer>,
+    /// Who answers what the server asks in this call; without it, the handler of the connection.
+    pub client: Option<Arc<dyn ClientFeatures>>,
+    /// What the time limits of this call run on; without it, they never stand still.
+    pub timer: Option<CallTimer>,
+    /// The server takes the call only as a task (2025-11-25, `execution.taskSupport: required`). A
+    /// server of another revision is not told.
+    pub as_task: bool,
     /// The answers to what an earlier result of the same request asked.
     pub(crate) input: Option<InputResponses>,
 }
@@ -201,8 +212,19 @@ impl CallRequest {
     #[must_use]
     pub fn of(method: Method, name: impl Into<String>, arguments: Map<String, Value>) -> Self {
         let (name, meta) = (name.into(), Map::new());
-        let (timeout, progress, late, input) = (None, None, None, None);
-        Self { method, name, arguments, meta, timeout, progress, late, input }
+        Self {
+            method,
+            name,
+            arguments,
+            meta,
+            timeout: None,
+            progress: None,
+            late: None,
+            client: None,
+            timer: None,
+            as_task: false,
+            input: None,
+        }
     }
 
     /// To read the resource of this URI.
@@ -244,6 +266,27 @@ impl CallRequest {
         hear: impl Fn(Result<CallOutcome, McpError>) + Send + Sync + 'static,
     ) -> Self {
         self.late = Some(Arc::new(hear));
+        self
+    }
+
+    /// Has what the server asks in this call answered by this client.
+    #[must_use]
+    pub fn client(mut self, client: Arc<dyn ClientFeatures>) -> Self {
+        self.client = Some(client);
+        self
+    }
+
+    /// Runs the time limits of this call on this timer.
+    #[must_use]
+    pub fn timer(mut self, timer: CallTimer) -> Self {
+        self.timer = Some(timer);
+        self
+    }
+
+    /// Has the server do it as a task, where it takes tasks.
+    #[must_use]
+    pub fn as_task(mut self) -> Self {
+        self.as_task = true;
         self
     }
 

@@ -1,10 +1,11 @@
 //! A connection after its handshake: what a server lists, and requests of it.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use serde_json::{Map, Value};
+use reqwest::header::{HeaderName, HeaderValue};
+use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
 use super::call::{CallOutcome, CallRequest, Reply};
@@ -15,11 +16,13 @@ use super::lifecycle::{self, ServerInfo};
 use super::listing::{ListedItem, ListedTool, Page};
 use super::method::Method;
 use super::notification::LogLevel;
+use super::parameter_headers::ParameterHeaders;
 use super::pending::LateSink;
 use super::server_list::ServerList;
 use super::server_request::RequestHandler;
-use super::wire::{Ask, Wire};
+use super::wire::{Ask, CLIENT_CAPABILITIES, Wire};
 use crate::confine::Enforced;
+use crate::escape::escape;
 
 /// Longest cursor of a list, in bytes.
 const LONGEST_CURSOR: usize = 4 * 1024;
@@ -32,6 +35,8 @@ pub struct Connection {
     enforced: Option<Enforced>,
     generation: u64,
     listed: AtomicBool,
+    /// The headers that repeat arguments, by tool.
+    headers: RwLock<BTreeMap<String, ParameterHeaders>>,
 }
 
 impl Connection {
@@ -44,7 +49,8 @@ impl Connection {
     pub async fn connect(config: Arc<UpstreamConfig>) -> Result<Self, McpError> {
         let wire = Wire::open(config)?;
         let (enforced, server) = lifecycle::handshake(&wire).await?;
-        Ok(Self { wire, server, enforced, generation: 0, listed: AtomicBool::new(false) })
+        let (listed, headers) = (AtomicBool::new(false), RwLock::default());
+        Ok(Self { wire, server, enforced, generation: 0, listed, headers })
     }
 
     /// The same connection with its number among those of one upstream.
@@ -78,9 +84,38 @@ impl Connection {
     ///
     /// As [`Connection::list`].
     pub async fn list_tools(&self) -> Result<Vec<ListedTool>, McpError> {
-        let items = self.list(ServerList::Tools).await?;
+        let mut items = self.list(ServerList::Tools).await?;
         self.listed.store(true, Ordering::Release);
+        if self.server.era() == Era::Modern && self.wire.has_headers() {
+            self.take_headers(&mut items);
+        }
         Ok(items.into_iter().map(ListedTool::from).collect())
+    }
+
+    /// Keeps which arguments of the tools stand in headers too. A tool that names headers which
+    /// cannot be is left out, as the protocol demands.
+    fn take_headers(&self, tools: &mut Vec<ListedItem>) {
+        let mut headers = BTreeMap::new();
+        tools.retain(|tool| match ParameterHeaders::of(tool.value()) {
+            Some(found) => {
+                headers.insert(tool.identifier().to_owned(), found);
+                true
+            }
+            None => {
+                let (upstream, tool) = (&self.wire.config.name, escape(tool.identifier()));
+                tracing::warn!(%upstream, %tool, "a tool is left out: its headers cannot be");
+                false
+            }
+        });
+        *self.headers.write().unwrap_or_else(PoisonError::into_inner) = headers;
+    }
+
+    fn headers_of(&self, request: &CallRequest) -> Vec<(HeaderName, HeaderValue)> {
+        if request.method != Method::CallTool {
+            return Vec::new();
+        }
+        let known = self.headers.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(&request.name).map(|known| known.values(&request.arguments)).unwrap_or_default()
     }
 
     /// Lists all items of a list, page after page, in the server's order.
@@ -139,7 +174,7 @@ impl Connection {
             params.insert("cursor".to_owned(), Value::String(cursor));
         }
         let (era, limit) = (self.server.era(), self.wire.config.limits.list_timeout);
-        let ask = Ask { method, name: None, params, era, limit, progress: None, late: None };
+        let ask = Ask { params, ..Ask::new(method, era, limit) };
         self.wire.request(ask).await?.map_err(|error| self.refused(method, error))
     }
 
@@ -219,13 +254,26 @@ impl Connection {
     pub async fn call(&self, request: CallRequest) -> Result<CallOutcome, McpError> {
         let era = self.server.era();
         let limit = request.timeout.unwrap_or(self.wire.config.limits.call_timeout);
-        let method = request.method;
+        let (method, headers) = (request.method, self.headers_of(&request));
         let mut params = method.params(&request.name, request.arguments);
         if let Some(input) = request.input {
             input.add_to(&mut params);
         }
-        if !request.meta.is_empty() {
-            params.insert("_meta".to_owned(), Value::Object(request.meta));
+        let mut meta = request.meta;
+        if era == Era::Modern && !meta.contains_key(CLIENT_CAPABILITIES) {
+            let said = match &request.client {
+                Some(client) => client.capabilities(),
+                None => self.wire.config.client_capabilities.clone(),
+            };
+            let said = if method == Method::CallTool { self.with_tasks(said) } else { said };
+            meta.insert(CLIENT_CAPABILITIES.to_owned(), said.into());
+        }
+        if request.as_task && era == Era::Legacy && self.takes_tasks() {
+            let kept = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+            params.insert("task".to_owned(), json!({ "ttl": kept }));
+        }
+        if !meta.is_empty() {
+            params.insert("_meta".to_owned(), Value::Object(meta));
         }
         let upstream = self.wire.config.name.clone();
         let late = request.late.map(|tell| -> LateSink {
@@ -237,11 +285,25 @@ impl Connection {
                 tell(sorted);
             })
         });
-        let name = Some(request.name.as_str()).filter(|_| method.has_name_header());
-        let progress = request.progress;
-        let ask = Ask { method: method.as_str(), name, params, era, limit, progress, late };
+        let name = Some(request.name).filter(|_| method.has_name_header());
+        let name = name.as_deref();
+        let CallRequest { progress, client, timer, .. } = request;
+        let ask = Ask {
+            name,
+            params,
+            progress,
+            late,
+            headers,
+            client,
+            timer,
+            ..Ask::new(method.as_str(), era, limit)
+        };
         let answer = self.wire.request(ask).await?;
         CallOutcome::sort(method, answer, era).map_err(|fault| self.wire.inbox.malformed(fault))
+    }
+
+    pub(super) fn wire(&self) -> &Wire {
+        &self.wire
     }
 
     pub(crate) fn request_handler(&self) -> Option<&RequestHandler> {

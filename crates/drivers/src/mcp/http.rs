@@ -1,16 +1,20 @@
 //! The connection to a server over Streamable HTTP.
 
+mod streams;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE,
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
 };
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use weaver_types::ProgressSink;
 
+use self::streams::StreamPlace;
+use super::client_features::ClientFeatures;
 use super::config::{Era, HttpConfig, Limits};
 use super::error::{Fault, HttpFault, McpError};
 use super::headers;
@@ -18,7 +22,6 @@ use super::inbox::Inbox;
 use super::message::{self, Answer, Incoming};
 use super::pending::read_progress;
 use super::server_request::AnswerSink;
-use super::sse::SseDecoder;
 use super::strict;
 use crate::http::client;
 use crate::oauth::{Challenge, OAuthClient, OAuthError};
@@ -32,8 +35,6 @@ const ERROR_BODY: usize = 64 * 1024;
 /// How often a request is made when its token is refused: once without or with the old one, once with
 /// a fresh one, once with more scopes.
 const ATTEMPTS: usize = 3;
-/// Most requests of the server that are answered during one of ours.
-const ANSWERS: usize = 100;
 
 /// One request on its way.
 pub(crate) struct Exchange<'a> {
@@ -42,6 +43,10 @@ pub(crate) struct Exchange<'a> {
     /// What `Mcp-Name` says: the tool, the prompt or the URI of the resource.
     pub(crate) name: Option<&'a str>,
     pub(crate) progress: Option<ProgressSink>,
+    /// The headers that repeat arguments.
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// Who answers what the server asks on the stream of the answer.
+    pub(crate) client: Option<Arc<dyn ClientFeatures>>,
 }
 
 /// What the requests of this connection have in common, settled by the handshake.
@@ -109,7 +114,7 @@ impl HttpLink {
         exchange: &Exchange<'_>,
         body: Vec<u8>,
     ) -> Result<Answer, McpError> {
-        let response = self.post(exchange.method, exchange.name, body).await?;
+        let response = self.post(exchange.method, exchange.name, &exchange.headers, body).await?;
         let status = response.status();
         if !status.is_success() {
             return self.refused(response).await;
@@ -134,7 +139,7 @@ impl HttpLink {
 
     /// Sends a message that has no answer.
     pub(crate) async fn notify(&self, method: &'static str, body: Vec<u8>) -> Result<(), McpError> {
-        let sent = timeout(ASIDE, self.post(method, None, body)).await;
+        let sent = timeout(ASIDE, self.post(method, None, &[], body)).await;
         let response = sent.map_err(|_| self.fault(HttpFault::Connection))??;
         match response.status() {
             status if status.is_success() => Ok(()),
@@ -161,13 +166,14 @@ impl HttpLink {
     pub(crate) fn listen(self: &Arc<Self>, request: Option<Vec<u8>>) {
         let link = Arc::downgrade(self);
         let task = tokio::spawn(async move {
+            let mut place = StreamPlace::default();
             loop {
                 let Some(link) = link.upgrade() else { return };
-                if !link.follow(request.as_deref()).await {
+                if !link.follow(request.as_deref(), &mut place).await {
                     return;
                 }
                 drop(link);
-                sleep(LISTEN_AGAIN).await;
+                sleep(place.pause().unwrap_or(LISTEN_AGAIN)).await;
             }
         });
         let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
@@ -196,6 +202,7 @@ impl HttpLink {
         &self,
         method: &'static str,
         name: Option<&str>,
+        headers: &[(HeaderName, HeaderValue)],
         body: Vec<u8>,
     ) -> Result<Response, McpError> {
         self.send(|| {
@@ -207,6 +214,9 @@ impl HttpLink {
                 request = request.header("Mcp-Method", method);
                 if let Some(name) = name.and_then(headers::text_value) {
                     request = request.header("Mcp-Name", name);
+                }
+                for (header, value) in headers {
+                    request = request.header(header, value);
                 }
             }
             request.body(body.clone())
@@ -312,36 +322,6 @@ impl HttpLink {
         response.chunk().await.map_err(|_| self.fault(HttpFault::Connection))
     }
 
-    /// Reads events until the one that answers the request.
-    async fn stream(
-        &self,
-        mut response: Response,
-        exchange: &Exchange<'_>,
-    ) -> Result<Answer, McpError> {
-        let mut decoder = SseDecoder::new(self.message_bytes);
-        let mut answers = 0_usize;
-        let mut garbage = 0_usize;
-        while let Some(chunk) = self.chunk(&mut response).await? {
-            let events = decoder.push(&chunk);
-            for event in events.map_err(|_| self.inbox.malformed(Fault::LineTooLong))? {
-                match self.sift(&event, exchange) {
-                    Sifted::Answer(answer) => return answer,
-                    Sifted::Aside(Some(reply)) if answers < ANSWERS => {
-                        answers = answers.saturating_add(1);
-                        let _ = self.notify("", reply).await;
-                    }
-                    Sifted::Aside(_) => {}
-                    Sifted::Noise => garbage = garbage.saturating_add(1),
-                }
-                if garbage >= self.garbage_limit {
-                    let upstream = self.inbox.upstream().to_owned();
-                    return Err(McpError::Garbage { upstream, lines: garbage });
-                }
-            }
-        }
-        Err(self.fault(HttpFault::StreamEnded))
-    }
-
     /// Decides what a message on the response to `exchange` is. Only that request's reply counts.
     fn sift(&self, bytes: &[u8], exchange: &Exchange<'_>) -> Sifted {
         match message::classify(bytes) {
@@ -353,6 +333,10 @@ impl HttpLink {
                 self.inbox.count_noise();
                 Sifted::Noise
             }
+            Incoming::Request { id, method, params } => {
+                let client = exchange.client.as_deref();
+                Sifted::Aside(self.inbox.asked_in(client, &id, method, params))
+            }
             other => Sifted::Aside(self.inbox.aside(other, |params| {
                 let token = params.get("progressToken");
                 let ours = token.is_some_and(|t| {
@@ -362,40 +346,6 @@ impl HttpLink {
                 read_progress(params).map(|progress| sink(progress)).is_some()
             })),
         }
-    }
-
-    /// Follows the stream of notifications to its end. False when the server offers none.
-    async fn follow(&self, request: Option<&[u8]>) -> bool {
-        let sent = match request {
-            Some(body) => self.post("subscriptions/listen", None, body.to_vec()).await,
-            None => {
-                self.send(|| {
-                    let get = self.common(self.client.get(self.url.clone()));
-                    get.header(ACCEPT, "text/event-stream")
-                })
-                .await
-            }
-        };
-        let Ok(mut response) = sent else { return true };
-        if !response.status().is_success() || !matches!(media(&response), Media::Events) {
-            return false;
-        }
-        let mut decoder = SseDecoder::new(self.message_bytes);
-        while let Ok(Some(chunk)) = response.chunk().await {
-            let Ok(events) = decoder.push(&chunk) else { return true };
-            for event in events {
-                match message::classify(&event) {
-                    Incoming::Noise => self.inbox.count_noise(),
-                    Incoming::Reply { .. } | Incoming::Faulty { .. } => self.inbox.count_dropped(),
-                    other => {
-                        if let Some(reply) = self.inbox.aside(other, |_| false) {
-                            let _ = self.notify("", reply).await;
-                        }
-                    }
-                }
-            }
-        }
-        true
     }
 
     fn fault(&self, fault: HttpFault) -> McpError {

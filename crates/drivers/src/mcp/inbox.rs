@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::client_features::ClientFeatures;
 use super::config::UpstreamConfig;
 use super::error::{Fault, McpError, RpcError};
 use super::message::{self, Incoming};
@@ -132,10 +133,7 @@ impl Inbox {
         progress: impl Fn(&Value) -> bool,
     ) -> Option<Vec<u8>> {
         match incoming {
-            Incoming::Request { id, method, params } => {
-                self.tally.requests.fetch_add(1, Ordering::Relaxed);
-                self.ask(&id, method, params)
-            }
+            Incoming::Request { id, method, params } => self.asked_in(None, &id, method, params),
             Incoming::Notification { method, params } => {
                 if method != "notifications/progress" || !progress(&params) {
                     self.tally.notifications.fetch_add(1, Ordering::Relaxed);
@@ -164,13 +162,22 @@ impl Inbox {
         }
     }
 
-    /// The answer to a request of the server, where it can be given at once.
-    fn ask(&self, id: &RawValue, method: String, params: Value) -> Option<Vec<u8>> {
+    /// The answer to a request of the server, where it can be given at once. `client` is whoever the
+    /// call is made for in which it came; without one, the handler of the connection has it answered.
+    pub(crate) fn asked_in(
+        &self,
+        client: Option<&dyn ClientFeatures>,
+        id: &RawValue,
+        method: String,
+        params: Value,
+    ) -> Option<Vec<u8>> {
+        self.tally.requests.fetch_add(1, Ordering::Relaxed);
         let raw = id.get();
         if raw.len() > LONGEST_ID || raw.starts_with(['{', '[', 't', 'f', 'n']) {
             return None;
         }
-        let at_once = match (method.as_str(), &self.handler) {
+        let handler = self.handler.as_ref().map(|handler| -> &dyn ClientFeatures { handler });
+        let at_once = match (method.as_str(), client.or(handler)) {
             ("ping", _) => Ok(Value::Object(serde_json::Map::new())),
             (_, Some(handler)) => match self.asked.open(id, method, params) {
                 Some(request) => {

@@ -187,9 +187,7 @@ async fn ask(
     };
     // The handshake as a whole has its own limit; this one never comes first.
     let limit = wire.config.limits.initialize_timeout.saturating_mul(2);
-    let answer = wire
-        .request(Ask { method, name: None, params, era, limit, progress: None, late: None })
-        .await?;
+    let answer = wire.request(Ask { params, ..Ask::new(method, era, limit) }).await?;
     answer.map_err(|error| McpError::Refused { upstream: wire.config.name.clone(), method, error })
 }
 

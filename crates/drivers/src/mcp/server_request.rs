@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::{oneshot, watch};
 
+use super::client_features::ClientFeatures;
 use super::error::RpcError;
 
 /// Most requests of one server that wait for an answer at once.
@@ -26,6 +27,8 @@ pub struct ServerRequest {
     pub method: String,
     /// Its parameters, whole.
     pub params: Value,
+    /// The name that it has where it stands in a result: its answer goes under that name.
+    pub key: Option<String>,
     /// Where the answer goes.
     pub responder: Responder,
 }
@@ -41,25 +44,38 @@ impl RequestHandler {
     pub fn new(handle: impl Fn(ServerRequest) + Send + Sync + 'static) -> Self {
         Self(Arc::new(handle))
     }
+}
 
-    /// Has the request answered, wherever it came from.
-    pub(crate) fn handle(&self, request: ServerRequest) {
-        (self.0)(request);
+impl ClientFeatures for RequestHandler {
+    /// What the connection was configured with holds.
+    fn capabilities(&self) -> Map<String, Value> {
+        Map::new()
     }
 
-    /// Asks and waits for the answer: for requests that stand in a result.
-    pub(crate) async fn ask(&self, method: String, params: Value) -> Result<Value, RpcError> {
+    fn handle(&self, request: ServerRequest) {
+        (self.0)(request);
+    }
+}
+
+/// A request that stands in a result, under its name.
+pub(crate) struct InputRequest {
+    pub(crate) key: String,
+    pub(crate) method: String,
+    pub(crate) params: Value,
+}
+
+impl InputRequest {
+    /// Has it answered, and waits for the answer.
+    pub(crate) async fn answered_by(self, client: &dyn ClientFeatures) -> Result<Value, RpcError> {
+        let Self { key, method, params } = self;
         if !ANSWERABLE.contains(&method.as_str()) {
             return Err(RpcError::method_not_found());
         }
         let (tell, told) = oneshot::channel();
         let (_open, cancelled) = watch::channel(false);
-        let target = Target::Caller(tell);
-        self.handle(ServerRequest {
-            method,
-            params,
-            responder: Responder { target: Some(target), cancelled },
-        });
+        let target = Some(Target::Caller(tell));
+        let responder = Responder { target, cancelled };
+        client.handle(ServerRequest { method, params, key: Some(key), responder });
         told.await.unwrap_or_else(|_| Err(RpcError::unanswered()))
     }
 }
@@ -148,7 +164,8 @@ impl OpenServerRequests {
         let (cancel, cancelled) = watch::channel(false);
         open.insert(key(id), cancel);
         let target = Some(Target::Server { id: id.to_owned(), open: Arc::clone(self) });
-        Some(ServerRequest { method, params, responder: Responder { target, cancelled } })
+        let responder = Responder { target, cancelled };
+        Some(ServerRequest { method, params, key: None, responder })
     }
 
     /// The server no longer wants an answer.

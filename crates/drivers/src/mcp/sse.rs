@@ -1,4 +1,9 @@
-//! Server-sent events, bounded.
+//! Server-sent events, bounded (<https://html.spec.whatwg.org/multipage/server-sent-events.html>).
+
+use std::time::Duration;
+
+/// Longest id of an event that is kept, in bytes.
+const LONGEST_ID: usize = 1024;
 
 /// Splits a byte stream into the data of its `message` events.
 #[derive(Debug)]
@@ -12,6 +17,11 @@ pub(crate) struct SseDecoder {
     any_name: bool,
     after_cr: bool,
     started: bool,
+    /// The id of the event that is being read, or of the last one.
+    id: Vec<u8>,
+    /// The id of the last event that is whole.
+    last_id: Option<Vec<u8>>,
+    retry: Option<Duration>,
 }
 
 /// An event, or one of its lines, is over the limit.
@@ -30,12 +40,26 @@ impl SseDecoder {
             any_name: false,
             after_cr: false,
             started: false,
+            id: Vec::new(),
+            last_id: None,
+            retry: None,
         }
     }
 
     /// The same for events of any name.
     pub(crate) fn of_any_name(limit: usize) -> Self {
         Self { any_name: true, ..Self::new(limit) }
+    }
+
+    /// The id of the last whole event, also of one without data: where the stream is taken up again
+    /// after it broke off. `None` where no event had one.
+    pub(crate) fn last_id(&self) -> Option<&[u8]> {
+        self.last_id.as_deref().filter(|id| !id.is_empty())
+    }
+
+    /// How long the server wants to be left alone before the stream is taken up again.
+    pub(crate) fn retry(&self) -> Option<Duration> {
+        self.retry
     }
 
     /// Takes a piece of the stream and gives the events that it completes.
@@ -68,6 +92,7 @@ impl SseDecoder {
             line.drain(..3);
         }
         if line.is_empty() {
+            self.last_id = Some(self.id.clone());
             let data = std::mem::take(&mut self.data);
             let other = std::mem::take(&mut self.named) && !self.any_name;
             let wanted = std::mem::take(&mut self.has_data) && !other;
@@ -89,6 +114,14 @@ impl SseDecoder {
                     return Err(TooLong);
                 }
                 self.data.extend_from_slice(value);
+            }
+            // An id with a null is none; one that is too long for a header is of no use.
+            b"id" if !value.contains(&0) && value.len() <= LONGEST_ID => {
+                self.id = value.to_vec();
+            }
+            b"retry" => {
+                let digits = std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok());
+                self.retry = digits.map(Duration::from_millis).or(self.retry);
             }
             b"event" => self.named = !matches!(value, b"" | b"message"),
             _ => {}
@@ -116,6 +149,18 @@ mod tests {
         for chunk in 1..STREAM.len() {
             assert_eq!(events(STREAM, chunk), ["one", "two\n2", "three"], "chunk {chunk}");
         }
+    }
+
+    #[test]
+    fn the_place_in_a_stream_is_that_after_its_last_whole_event() {
+        let mut decoder = SseDecoder::new(1000);
+        assert_eq!(decoder.last_id(), None);
+        decoder.push(b"id: a\nretry: 250\ndata:\n\nid: b\ndata: x\n").unwrap();
+        assert_eq!(decoder.last_id(), Some(b"a".as_slice()));
+        assert_eq!(decoder.retry(), Some(Duration::from_millis(250)));
+        decoder.push(b"\ndata: y\nretry: soon\n\n").unwrap();
+        assert_eq!(decoder.last_id(), Some(b"b".as_slice()), "an id stays until there is another");
+        assert_eq!(decoder.retry(), Some(Duration::from_millis(250)));
     }
 
     #[test]

@@ -247,6 +247,12 @@ impl Upstream {
         }
     }
 
+    /// Whether it was not connected yet, and nobody connects it now.
+    #[must_use]
+    pub fn is_unused(&self) -> bool {
+        self.state.try_lock().is_ok_and(|state| state.generation == 0)
+    }
+
     /// Whether the server said that the list changed since it was last asked for, or is not
     /// connected now.
     pub async fn is_stale(&self, list: ServerList) -> bool {

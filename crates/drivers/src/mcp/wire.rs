@@ -4,11 +4,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use weaver_types::ProgressSink;
 
+use super::call_timer::CallTimer;
+use super::client_features::ClientFeatures;
 use super::config::{Endpoint, Era, MODERN_VERSION, UpstreamConfig};
 use super::error::McpError;
 use super::http::{Exchange, HttpLink};
@@ -20,6 +23,9 @@ use super::stdio::StdioLink;
 use super::subscription::SubscriptionFilter;
 use crate::confine::Enforced;
 
+/// Where a request of the modern era says what its client can do.
+pub(crate) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
 /// A request before it has an id.
 pub(crate) struct Ask<'a> {
     pub(crate) method: &'static str,
@@ -30,6 +36,30 @@ pub(crate) struct Ask<'a> {
     pub(crate) progress: Option<ProgressSink>,
     /// Told of an answer that comes after the caller has gone.
     pub(crate) late: Option<LateSink>,
+    /// The headers that repeat arguments, over HTTP.
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// Who answers what the server asks in it.
+    pub(crate) client: Option<Arc<dyn ClientFeatures>>,
+    /// What its limit runs on.
+    pub(crate) timer: Option<CallTimer>,
+}
+
+impl Ask<'_> {
+    /// A request without parameters, of which nothing is told before its answer.
+    pub(crate) fn new(method: &'static str, era: Era, limit: Duration) -> Self {
+        Self {
+            method,
+            name: None,
+            params: Map::new(),
+            era,
+            limit,
+            progress: None,
+            late: None,
+            headers: Vec::new(),
+            client: None,
+            timer: None,
+        }
+    }
 }
 
 enum Link {
@@ -83,13 +113,18 @@ impl Wire {
 
     /// Sends a request and waits for its answer, at most for its limit. When the caller stops
     /// waiting, the server is told.
-    pub(crate) async fn request(&self, ask: Ask<'_>) -> Result<Answer, McpError> {
+    pub(crate) async fn request(&self, mut ask: Ask<'_>) -> Result<Answer, McpError> {
         let (method, limit) = (ask.method, ask.limit);
-        let outcome = timeout(limit, async {
+        let timer = ask.timer.take();
+        let outcome = async {
             let _place = self.place().await?;
             self.exchange(ask).await
-        });
-        outcome.await.unwrap_or_else(|_| {
+        };
+        let outcome = match timer {
+            Some(timer) => timer.timeout(limit, outcome).await,
+            None => timeout(limit, outcome).await.ok(),
+        };
+        outcome.unwrap_or_else(|| {
             let upstream = self.config.name.clone();
             Err(McpError::Timeout { upstream, method, after: limit })
         })
@@ -175,6 +210,11 @@ impl Wire {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
     }
 
+    /// Whether requests to a modern server repeat arguments in headers.
+    pub(crate) fn has_headers(&self) -> bool {
+        matches!(self.link, Link::Http(_))
+    }
+
     /// What is kept from a child that a launcher started; nothing over HTTP.
     pub(crate) async fn enforced(&self) -> Result<Option<Enforced>, McpError> {
         match &self.link {
@@ -225,10 +265,10 @@ impl Wire {
             Link::Http(link) => {
                 // A call that is given up closes its stream: no late answer can come.
                 let reply = self.inbox.pending.open(id, None, None)?;
-                let Ask { method, name, progress, era, .. } = ask;
+                let Ask { method, name, progress, era, client, headers, .. } = ask;
                 // In the modern era, and in no other, closing the stream is the cancellation.
                 cancel.tell &= era == Era::Legacy;
-                let exchange = Exchange { id, method, name, progress };
+                let exchange = Exchange { id, method, name, progress, headers, client };
                 tokio::select! {
                     answer = link.exchange(&exchange, body) => answer,
                     reply = reply => reply.unwrap_or_else(|_| Err(ended())),
@@ -265,6 +305,27 @@ impl Wire {
         Ok(body)
     }
 
+    /// Makes a request whose answer nobody waits for.
+    pub(crate) fn ask_aside(&self, mut ask: Ask<'_>) {
+        let (id, method) = (self.inbox.pending.next_id(), ask.method);
+        let Ok(body) = self.encode(id, &mut ask) else { return };
+        self.send_aside(method, body);
+    }
+
+    fn send_aside(&self, method: &'static str, body: Vec<u8>) {
+        match &self.link {
+            Link::Stdio(link) => link.try_send(body),
+            Link::Http(link) => {
+                let link = Arc::clone(link);
+                if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                    runtime.spawn(async move {
+                        let _ = link.notify(method, body).await;
+                    });
+                }
+            }
+        }
+    }
+
     async fn place(&self) -> Result<OwnedSemaphorePermit, McpError> {
         if let Ok(place) = Arc::clone(&self.slots).try_acquire_owned() {
             return Ok(place);
@@ -283,18 +344,7 @@ impl Wire {
         let params = json!({"requestId": id, "reason": "the caller no longer waits"});
         let message =
             json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-        let body = message.to_string().into_bytes();
-        match &self.link {
-            Link::Stdio(link) => link.try_send(body),
-            Link::Http(link) => {
-                let link = Arc::clone(link);
-                if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-                    runtime.spawn(async move {
-                        let _ = link.notify("notifications/cancelled", body).await;
-                    });
-                }
-            }
-        }
+        self.send_aside("notifications/cancelled", message.to_string().into_bytes());
     }
 }
 
@@ -317,15 +367,7 @@ const MAX_WATCHED: usize = 256;
 
 /// The request of the modern era to be told of changes.
 fn subscription(params: Map<String, Value>) -> Ask<'static> {
-    Ask {
-        method: "subscriptions/listen",
-        name: None,
-        params,
-        era: Era::Modern,
-        limit: Duration::ZERO,
-        progress: None,
-        late: None,
-    }
+    Ask { params, ..Ask::new("subscriptions/listen", Era::Modern, Duration::ZERO) }
 }
 
 /// What each request of the modern era says: version, client, capabilities, and from which level on
@@ -333,7 +375,7 @@ fn subscription(params: Map<String, Value>) -> Ask<'static> {
 fn introduce(config: &UpstreamConfig, level: Option<LogLevel>, meta: &mut Map<String, Value>) {
     let key = |name: &str| format!("io.modelcontextprotocol/{name}");
     let offered = || Value::Object(config.client_capabilities.clone());
-    meta.entry(key("clientCapabilities")).or_insert_with(offered);
+    meta.entry(CLIENT_CAPABILITIES).or_insert_with(offered);
     meta.insert(key("protocolVersion"), Value::from(MODERN_VERSION));
     meta.insert(key("clientInfo"), client_info(config));
     if let Some(level) = level {

@@ -51,6 +51,9 @@ async fn handle(
     let message: Value = serde_json::from_slice(&body).unwrap_or_default();
     let mut seen = shared.lock().unwrap();
     seen.requests.push((method.clone(), message.clone(), headers.clone()));
+    if let Some(place) = headers.get("last-event-id") {
+        return rest_of(place.to_str().unwrap());
+    }
     if method == Method::GET {
         let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
         return events(&[changed.to_string()]);
@@ -74,13 +77,55 @@ async fn handle(
     {
         return respond(404, "text/plain", "who are you");
     }
+    if let Some(task) = message["params"]["taskId"].as_str() {
+        let asked = message["method"].as_str().unwrap();
+        return of_task(&id, task, asked, seen.requests.len());
+    }
     answer(&id, message["params"]["name"].as_str().unwrap_or_default(), &message["params"])
+}
+
+/// A task that is done at the second look, or never.
+fn of_task(id: &Value, task: &str, asked: &str, look: usize) -> Response<Body> {
+    let status = if task == "endless" || look % 2 == 0 { "working" } else { "completed" };
+    let result = match asked {
+        "tasks/get" => json!({"taskId": task, "status": status, "pollInterval": 1}),
+        "tasks/result" => json!({"content": [{"type": "text", "text": "done"}]}),
+        _ => json!({}),
+    };
+    respond(
+        200,
+        "application/json",
+        json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string(),
+    )
+}
+
+/// What comes after an event. Streams are named by the request that they answer.
+fn rest_of(place: &str) -> Response<Body> {
+    let (name, request) = place.split_once('-').unwrap();
+    let fine =
+        json!({"jsonrpc": "2.0", "id": request.parse::<u64>().unwrap(), "result": {"content": []}});
+    match name {
+        "once" => respond(200, "text/event-stream", format!("id: twice-{request}\ndata:\n\n")),
+        "twice" => events(&[fine.to_string()]),
+        "endless" => respond(200, "text/event-stream", ""),
+        _ => respond(405, "text/plain", "no"),
+    }
 }
 
 fn answer(id: &Value, name: &str, params: &Value) -> Response<Body> {
     let fine =
         json!({"jsonrpc": "2.0", "id": id, "result": {"content": [], "tools": [1]}}).to_string();
     match name {
+        "once" | "endless" | "forgotten" => {
+            let text = format!("id: {name}-{id}\nretry: 5\ndata:\n\n");
+            respond(200, "text/event-stream", text)
+        }
+        "long" | "endless task" => {
+            let task = if name == "long" { "t" } else { "endless" };
+            let task = json!({"taskId": task, "status": "working", "pollInterval": 1});
+            let begun = json!({"jsonrpc": "2.0", "id": id, "result": {"task": task}});
+            respond(200, "application/json", begun.to_string())
+        }
         "json" => respond(200, "application/json; charset=utf-8", fine),
         "events" => {
             let token = &params["_meta"]["progressToken"];
@@ -269,6 +314,55 @@ async fn a_driver_of_one_session_opens_no_other() {
         outcomes.push(seen.lock().unwrap().session == 2);
     }
     assert_eq!(outcomes, [false, true, true, false, true, true, true, true, false]);
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_off_is_taken_up_again_and_its_request_is_made_once() {
+    let (url, shared) = serve().await;
+    let connection = connect(&url).await;
+    let done = connection.call(request("once", json!({}))).await.unwrap();
+    assert!(matches!(done, CallOutcome::Complete(_)), "{done:?}");
+    for name in ["endless", "forgotten"] {
+        let code = failed(&connection, name).await.code();
+        assert_eq!(code, "mcp.http_stream_ended", "{name}");
+    }
+    let seen = shared.lock().unwrap();
+    let places: Vec<&str> = seen
+        .requests
+        .iter()
+        .filter_map(|(_, _, headers)| headers.get("last-event-id")?.to_str().ok())
+        .collect();
+    assert!(places[0].starts_with("once-") && places[1].starts_with("twice-"), "{places:?}");
+    let tries = places.iter().filter(|place| place.starts_with("endless-")).count();
+    assert_eq!(tries, 5, "{places:?}");
+    let calls = seen.requests.iter().filter(|(_, message, _)| message["method"] == "tools/call");
+    assert_eq!(calls.count(), 3);
+}
+
+#[tokio::test]
+async fn a_call_that_goes_on_as_a_task_is_followed_to_its_end() {
+    let (url, shared) = serve().await;
+    let connection = connect(&url).await;
+    let done = connection.call_answering(request("long", json!({}))).await.unwrap();
+    let CallOutcome::Complete(reply) = done else { panic!("{done:?}") };
+    assert_eq!(reply.value()["content"][0]["text"], "done");
+    // One that takes too long is cancelled.
+    let brief = request("endless task", json!({})).timeout(std::time::Duration::from_millis(200));
+    let late = connection.call_answering(brief).await.unwrap_err();
+    assert_eq!(late.code(), "mcp.upstream_timeout");
+    let cancelled = || {
+        let seen = shared.lock().unwrap();
+        seen.requests.iter().any(|(_, message, _)| {
+            message["method"] == "tasks/cancel" && message["params"]["taskId"] == "endless"
+        })
+    };
+    for _ in 0..500 {
+        if cancelled() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("the task goes on at its server");
 }
 
 #[tokio::test]

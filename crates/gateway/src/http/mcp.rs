@@ -11,14 +11,14 @@ use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::HttpGateway;
 use super::caller::Caller;
 use super::modern;
-use super::sessions::{HttpSession, NoSession};
+use super::sessions::{AnswerStream, HttpSession, NoSession};
 
 /// The largest message, in bytes.
 const MAX_BODY: usize = 16 * 1024 * 1024;
@@ -35,7 +35,20 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const VERSIONS: [&str; 5] = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 pub(super) const MODERN: &str = "2026-07-28";
 
+/// The first revision whose clients know events without data.
+const PRIMED: &str = "2025-11-25";
+
 type Shared = State<Arc<HttpGateway>>;
+
+/// How a request is answered.
+enum AnswerForm {
+    /// By its answer alone: the client takes no stream.
+    Alone,
+    /// By a stream, where there is more than the answer, that ends with its connection.
+    Stream,
+    /// Likewise, and the stream may be taken up again.
+    ResumableStream { session: Arc<HttpSession>, primed: bool },
+}
 
 /// A message of a client.
 pub(super) async fn post(
@@ -78,13 +91,24 @@ pub(super) async fn post(
         Ok(found) => found,
         Err(response) => return *response,
     };
-    let answers = session.messages.take(&body).await;
+    let answers = match is_modern {
+        true => session.messages.take_alone(&body).await,
+        false => session.messages.take(&body).await,
+    };
     // A notification and an answer of the client have none.
     let is_request = message.get("id").is_some() && !method.is_empty() || !message.is_object();
     let mut response = match is_request {
         true => {
-            let streams = accepts_stream(&parts.headers);
-            answer(answers, streams, if is_modern { modern::status } else { always_ok }).await
+            let form = match (accepts_stream(&parts.headers), is_modern) {
+                (false, _) => AnswerForm::Alone,
+                (true, true) => AnswerForm::Stream,
+                (true, false) => {
+                    let primed =
+                        parts.headers.get(VERSION).is_some_and(|version| version == PRIMED);
+                    AnswerForm::ResumableStream { session: Arc::clone(&session), primed }
+                }
+            };
+            answer(answers, form, if is_modern { modern::status } else { always_ok }).await
         }
         false => StatusCode::ACCEPTED.into_response(),
     };
@@ -140,9 +164,10 @@ fn no_session(reason: NoSession) -> Box<Response> {
 /// The answer to a request: at once where it comes alone, else a stream that ends with it.
 async fn answer(
     mut answers: mpsc::Receiver<Vec<u8>>,
-    streams: bool,
+    form: AnswerForm,
     status: fn(&[u8]) -> StatusCode,
 ) -> Response {
+    let streams = !matches!(form, AnswerForm::Alone);
     let first = tokio::time::timeout(STREAM_AFTER, answers.recv()).await;
     let mut early = Vec::new();
     match first {
@@ -168,6 +193,9 @@ async fn answer(
         }
         Err(_) => {}
     }
+    if let AnswerForm::ResumableStream { session, primed } = form {
+        return resumable(&session, early, answers, primed);
+    }
     let events = stream::unfold((early, answers), |(mut early, mut answers)| async move {
         if let Some(line) = early.pop() {
             return Some((event(None, &line), (early, answers)));
@@ -182,6 +210,53 @@ async fn answer(
     event_stream(Body::from_stream(events))
 }
 
+/// A stream that goes on for a client whose connection breaks off. Its events are collected whether
+/// the client reads them or not.
+fn resumable(
+    session: &HttpSession,
+    early: Vec<Vec<u8>>,
+    mut answers: mpsc::Receiver<Vec<u8>>,
+    primed: bool,
+) -> Response {
+    let stream = session.begin_answer();
+    let collected = Arc::clone(&stream.events);
+    early.into_iter().for_each(|line| collected.push(line));
+    tokio::spawn(async move {
+        while let Some(line) = answers.recv().await {
+            collected.push(line);
+        }
+        collected.end();
+    });
+    // An event without data, so that there is a place to go on from before anything is said.
+    let first = format!("id: {}-0\ndata:\n\n", stream.number);
+    let first = primed.then(|| Ok::<_, Infallible>(Bytes::from(first)));
+    let events = stream::iter(first).chain(events_after(stream, 0));
+    event_stream(Body::from_stream(events))
+}
+
+/// The events of a stream after this one, to its end.
+fn events_after(
+    stream: AnswerStream,
+    seen: u64,
+) -> impl stream::Stream<Item = Result<Bytes, Infallible>> {
+    stream::unfold((stream, seen), |(stream, seen)| async move {
+        match tokio::time::timeout(HEARTBEAT, stream.events.after(seen)).await {
+            Ok(next) => {
+                let (number, line) = next?;
+                let id = format!("{}-{number}", stream.number);
+                Some((event(Some(&id), &line), (stream, number)))
+            }
+            Err(_) => Some((Ok(Bytes::from_static(b": waiting\n\n")), (stream, seen))),
+        }
+    })
+}
+
+/// The stream and the event that an id of an answer's event names.
+fn answer_event(id: &str) -> Option<(u64, u64)> {
+    let (stream, event) = id.split_once('-')?;
+    Some((stream.parse().ok()?, event.parse().ok()?))
+}
+
 /// The stream of what a client is told beside the answers to its requests.
 pub(super) async fn get(
     State(gateway): Shared,
@@ -192,20 +267,30 @@ pub(super) async fn get(
         return error(StatusCode::NOT_ACCEPTABLE, -32600, "accept text/event-stream");
     }
     let id = headers.get(SESSION).and_then(|id| id.to_str().ok());
+    let seen = headers.get(LAST_EVENT).and_then(|id| id.to_str().ok());
     let Some(id) = id else {
         return error(StatusCode::METHOD_NOT_ALLOWED, -32600, "a stream needs an `Mcp-Session-Id`");
     };
     let Some(session) = gateway.sessions.find(id, &caller) else {
         return error(StatusCode::NOT_FOUND, -32001, "there is no such session; initialize again");
     };
-    let seen = headers.get(LAST_EVENT).and_then(|id| id.to_str().ok()?.parse().ok());
-    let seen: u64 = seen.unwrap_or_else(|| session.last_notice());
+    if let Some((stream, seen)) = seen.and_then(answer_event) {
+        return match session.answer_stream(stream) {
+            Some(stream) => event_stream(Body::from_stream(events_after(stream, seen))),
+            None => error(StatusCode::NOT_FOUND, -32001, "the stream of this event is not kept"),
+        };
+    }
+    let seen = seen.and_then(|seen| seen.parse().ok());
+    let seen: u64 = seen.unwrap_or_else(|| session.notices.last());
     let session = Arc::downgrade(&session);
     let events = stream::unfold((session, seen), |(session, seen)| async move {
         // The stream ends with its session.
         let open = session.upgrade()?;
-        match tokio::time::timeout(HEARTBEAT, open.notice_after(seen)).await {
-            Ok((number, line)) => Some((event(Some(number), &line), (session, number))),
+        match tokio::time::timeout(HEARTBEAT, open.notices.after(seen)).await {
+            Ok(next) => {
+                let (number, line) = next?;
+                Some((event(Some(&number.to_string()), &line), (session, number)))
+            }
             Err(_) => Some((Ok(Bytes::from_static(b": waiting\n\n")), (session, seen))),
         }
     });
@@ -272,10 +357,10 @@ fn is_answer(line: &[u8]) -> bool {
 
 /// One event of a stream (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). A
 /// message of ours is one line, so its data is too.
-fn event(number: Option<u64>, line: &[u8]) -> Result<Bytes, Infallible> {
+fn event(id: Option<&str>, line: &[u8]) -> Result<Bytes, Infallible> {
     let mut out = Vec::with_capacity(line.len() + 64);
-    if let Some(number) = number {
-        out.extend_from_slice(format!("id: {number}\n").as_bytes());
+    if let Some(id) = id {
+        out.extend_from_slice(format!("id: {id}\n").as_bytes());
     }
     out.extend_from_slice(b"event: message\ndata: ");
     out.extend_from_slice(line.trim_ascii_end());

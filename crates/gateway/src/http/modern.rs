@@ -49,14 +49,19 @@ pub(super) fn check(headers: &HeaderMap, message: &Value) -> Result<(), Box<Resp
     {
         return refused(INVALID_PARAMS, "`_meta` has no capabilities of the client");
     }
-    // Absent headers are forgiven: they decide nothing here.
-    let method = header("mcp-method").is_none_or(|method| Some(method) == text(message, "/method"));
-    let named = ["/params/name", "/params/uri"].into_iter().find_map(|at| text(message, at));
-    let name = header("mcp-name").is_none_or(|name| match (decoded(name), named) {
-        (Some(name), Some(named)) => name == named,
-        (None, _) => false,
-        (Some(_), None) => true,
+    let asked = text(message, "/method");
+    let method = header("mcp-method").is_some_and(|method| Some(method) == asked);
+    let named = asked.and_then(|asked| match asked {
+        "tools/call" | "prompts/get" => text(message, "/params/name"),
+        "resources/read" => text(message, "/params/uri"),
+        _ => None,
     });
+    let name = match (header("mcp-name").map(decoded), named) {
+        (Some(Some(name)), Some(named)) => name == named,
+        // It says nothing that the body says otherwise.
+        (Some(Some(_)) | None, None) => true,
+        (Some(None), _) | (None, Some(_)) => false,
+    };
     match method && name {
         true => Ok(()),
         false => refused(HEADER_MISMATCH, "the headers name another request than the body"),
@@ -131,21 +136,23 @@ mod tests {
     fn header_and_body_must_mean_one_request() {
         let version = ("mcp-protocol-version", MODERN);
         let named = ("mcp-name", "=?base64?Z3LDtsOfZQ==?=");
-        assert_eq!(checked(&[version], &call()), 200);
-        assert_eq!(checked(&[version, ("mcp-method", "tools/call"), named], &call()), 200);
+        let method = ("mcp-method", "tools/call");
+        assert_eq!(checked(&[version, method, named], &call()), 200);
         for headers in [
             &[][..],
             &[("mcp-protocol-version", "2025-11-25")],
-            &[version, ("mcp-method", "tools/list")],
-            &[version, ("mcp-name", "other")],
-            &[version, ("mcp-name", "=?base64?!?=")],
+            &[version, method],
+            &[version, named],
+            &[version, ("mcp-method", "tools/list"), named],
+            &[version, method, ("mcp-name", "other")],
+            &[version, method, ("mcp-name", "=?base64?!?=")],
         ] {
             assert_eq!(checked(headers, &call()), 400, "{headers:?}");
         }
         for key in [VERSION_KEY, CAPABILITIES_KEY] {
             let mut less = call();
             less["params"]["_meta"].as_object_mut().unwrap().remove(key);
-            assert_eq!(checked(&[version], &less), 400, "{key}");
+            assert_eq!(checked(&[version, method, named], &less), 400, "{key}");
         }
         let mut other = call();
         other["params"]["_meta"][VERSION_KEY] = json!("2099-01-01");

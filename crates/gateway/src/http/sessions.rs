@@ -1,15 +1,15 @@
 //! The sessions of clients over HTTP: those that a client opened with `initialize`, and one for each
 //! client whose requests stand alone.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
 use weaver_types::{OsRandom, random_text};
 
 use super::HttpGateway;
 use super::caller::Caller;
+use super::event_buffer::EventBuffer;
 use crate::serve::{MessageSession, ServeError};
 
 /// The most sessions at once.
@@ -18,8 +18,10 @@ const MAX_SESSIONS: usize = 1_000;
 const IDLE: Duration = Duration::from_secs(30 * 60);
 /// How often idle sessions are looked for.
 const INTERVAL: Duration = Duration::from_secs(30);
-/// How many notices are kept for a client that connects again.
-const MAX_NOTICES: usize = 64;
+/// The most streams of answers that are kept for one session.
+const MAX_ANSWERS: usize = 64;
+/// For how long a stream is kept after its end.
+const KEPT: Duration = Duration::from_secs(120);
 
 /// All sessions.
 #[derive(Default)]
@@ -33,15 +35,22 @@ pub(crate) struct HttpSession {
     /// The client that it belongs to: another one's token does not reach it.
     owner: String,
     used: Mutex<Instant>,
-    notices: Mutex<Notices>,
-    more: Notify,
+    /// What the client is told beside the answers to its requests.
+    pub(super) notices: EventBuffer,
+    answers: Mutex<AnswerStreams>,
 }
 
-/// Notices for the stream of a session, with their numbers.
+/// The streams that answer the requests of a session, by their numbers.
 #[derive(Default)]
-struct Notices {
+struct AnswerStreams {
     last: u64,
-    kept: VecDeque<(u64, Vec<u8>)>,
+    open: BTreeMap<u64, Arc<EventBuffer>>,
+}
+
+/// A stream that answers a request, with the number that its events begin with.
+pub(super) struct AnswerStream {
+    pub(super) number: u64,
+    pub(super) events: Arc<EventBuffer>,
 }
 
 impl HttpSession {
@@ -54,38 +63,27 @@ impl HttpSession {
         used.elapsed() > IDLE && self.messages.under_way() == 0
     }
 
-    fn add_notice(&self, line: Vec<u8>) {
-        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
-        notices.last += 1;
-        let number = notices.last;
-        notices.kept.push_back((number, line));
-        if notices.kept.len() > MAX_NOTICES {
-            notices.kept.pop_front();
+    /// Begins a stream that answers a request.
+    pub(super) fn begin_answer(&self) -> AnswerStream {
+        let mut streams = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.open.retain(|_, events| events.ended_for().is_none_or(|ended| ended < KEPT));
+        while streams.open.len() >= MAX_ANSWERS {
+            let over = streams.open.iter().find(|(_, events)| events.ended_for().is_some());
+            // One that is still written goes on; it cannot be taken up again.
+            let oldest = over.or_else(|| streams.open.iter().next()).map(|(number, _)| *number);
+            oldest.map(|number| streams.open.remove(&number));
         }
-        drop(notices);
-        self.more.notify_waiters();
+        streams.last += 1;
+        let (number, events) = (streams.last, Arc::<EventBuffer>::default());
+        streams.open.insert(number, Arc::clone(&events));
+        AnswerStream { number, events }
     }
 
-    /// The number of the latest notice.
-    pub(super) fn last_notice(&self) -> u64 {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner).last
-    }
-
-    /// Waits for the next notice after this number.
-    pub(super) async fn notice_after(&self, number: u64) -> (u64, Vec<u8>) {
-        loop {
-            let more = self.more.notified();
-            tokio::pin!(more);
-            more.as_mut().enable();
-            let found = {
-                let notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
-                notices.kept.iter().find(|(n, _)| *n > number).cloned()
-            };
-            match found {
-                Some(notice) => return notice,
-                None => more.await,
-            }
-        }
+    /// The stream of this number, where it is kept.
+    pub(super) fn answer_stream(&self, number: u64) -> Option<AnswerStream> {
+        let streams = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = streams.open.get(&number).cloned();
+        events.map(|events| AnswerStream { number, events })
     }
 }
 
@@ -140,8 +138,8 @@ impl HttpSessions {
             messages,
             owner: caller.name().to_owned(),
             used: Mutex::new(Instant::now()),
-            notices: Mutex::default(),
-            more: Notify::new(),
+            notices: EventBuffer::default(),
+            answers: Mutex::default(),
         });
         all.insert(id.clone(), Arc::clone(&session));
         tokio::spawn(collect_notices(Arc::downgrade(&session)));
@@ -177,7 +175,7 @@ async fn collect_notices(session: std::sync::Weak<HttpSession>) {
         let Some(open) = session.upgrade() else { return };
         let line = tokio::time::timeout(INTERVAL, open.messages.changed()).await;
         if let Ok(line) = line {
-            open.add_notice(line);
+            open.notices.push(line);
         }
     }
 }

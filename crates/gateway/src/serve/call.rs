@@ -1,5 +1,6 @@
 //! One call through the kernel, in both modes: what cannot become a call is recorded as refused.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -7,15 +8,17 @@ use tokio_util::sync::CancellationToken;
 use weaver_agent_kernel::{Call, Caller, Invocation};
 use weaver_policy::approval::Phase;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Check, Contribution, Discharge, ProgressSink, ReasonCode,
-    ResponseMode, Verdict,
+    CapabilityId, CapabilityRequest, Check, Contribution, Discharge, ReasonCode, ResponseMode,
+    Verdict,
 };
 
 use super::client::Client;
+use super::client_call::ClientCall;
 use super::error::ServeError;
 use super::heartbeat;
 use super::lines::Outbox;
 use super::measured_call::{CallOrigin, MeasuredCall};
+use super::progress_reporter::ProgressReporter;
 use super::server_feature::FeatureKind;
 use crate::telemetry::{CallTrace, TraceParent};
 
@@ -38,8 +41,8 @@ pub(crate) struct CallOptions {
     pub(crate) argument_problem: Option<String>,
     /// Cancelled when the client no longer waits for the answer.
     pub(crate) cancellation: CancellationToken,
-    /// Where the progress of the call goes.
-    pub(crate) progress: Option<ProgressSink>,
+    /// The request that makes the call.
+    pub(crate) call: Arc<ClientCall>,
     /// Where lines of the request go before its answer.
     pub(crate) outbox: Outbox,
     /// The trace that its client is in.
@@ -115,15 +118,12 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
     let upstreams = &client.gateway.upstreams;
     let server = upstreams.of(request.capability_id.as_str()).map(|entry| &entry.name);
     let run = client.run().await?;
-    if let Some(folder) = &client.folder {
-        upstreams.callers.folders.note(&run.run_id, folder);
-    }
-    let _calling = server.map(|server| upstreams.callers.enter(server, &client.link, &run.run_id));
+    upstreams.callers.note_folder(client, &run.run_id);
+    let _calling = server.map(|server| upstreams.callers.enter(server, &options.call, &run.run_id));
     let call = Call { request: &request, arguments: Some(arguments), mode };
-    let progress = options.progress;
-    let done = once(client, call, progress.clone()).await?;
-    let wait =
-        client.gateway.config.approval_wait.unwrap_or_else(|| default_wait(progress.as_ref()));
+    let done = once(client, call, &options.call).await?;
+    let reporter = options.call.progress.as_ref();
+    let wait = client.gateway.config.approval_wait.unwrap_or_else(|| default_wait(reporter));
     let held = done.decision.verdict() == Verdict::Hold && !wait.is_zero();
     let Some(id) = done.request.clone().filter(|_| held) else {
         return Ok(CallOutcome::immediate(done));
@@ -134,8 +134,10 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
             () = options.cancellation.cancelled() => Some(Phase::Requested),
         }
     };
+    let waits = format!("waiting for a person: request {id}");
+    let told: Vec<_> = reporter.cloned().into_iter().collect();
     let timer = CallTrace::current().map(|trace| trace.hold());
-    let phase = heartbeat::during(resolved, HEARTBEAT, progress.as_ref(), &id).await;
+    let phase = heartbeat::during(resolved, HEARTBEAT, &told, &waits).await;
     if let Some(timer) = timer {
         timer.end(None);
     }
@@ -143,14 +145,14 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
         Some(Phase::Requested) | None => {
             Ok(CallOutcome { invocation: done, approval_timed_out: true })
         }
-        Some(_) => once(client, call, progress).await.map(CallOutcome::immediate),
+        Some(_) => once(client, call, &options.call).await.map(CallOutcome::immediate),
     }
 }
 
 /// How long a held call waits where the configuration does not say. A client that wants to be told
 /// how far its call is, is made for calls that take their time. Every other one gets the hold at
 /// once: it may count the wait as a failure of the tool.
-fn default_wait(progress: Option<&ProgressSink>) -> Duration {
+fn default_wait(progress: Option<&Arc<ProgressReporter>>) -> Duration {
     if progress.is_some() { DEFAULT_WAIT } else { Duration::ZERO }
 }
 
@@ -158,7 +160,7 @@ fn default_wait(progress: Option<&ProgressSink>) -> Duration {
 async fn once(
     client: &Client,
     call: Call<'_>,
-    progress: Option<ProgressSink>,
+    made_by: &Arc<ClientCall>,
 ) -> Result<Invocation, ServeError> {
     let run = client.run().await?;
     if let Some(entry) = client.gateway.upstreams.of(call.request.capability_id.as_str()) {
@@ -172,12 +174,16 @@ async fn once(
     }
     let principal = client.principal()?;
     let caller = Caller { run: &run, principal: &principal };
+    let kernel = &client.gateway.kernel;
+    let executed = async {
+        match &made_by.progress {
+            Some(progress) => kernel.execute_with_progress(caller, call, progress.sink()).await,
+            None => kernel.execute(caller, call).await,
+        }
+    };
     let trace = CallTrace::current();
     let begun = trace.as_ref().map(|trace| trace.begin_execution());
-    let done = match progress {
-        Some(progress) => client.gateway.kernel.execute_with_progress(caller, call, progress).await,
-        None => client.gateway.kernel.execute(caller, call).await,
-    };
+    let done = made_by.scope(executed).await;
     if let (Some(trace), Some(begun)) = (trace, begun) {
         trace.end_execution(begun);
     }

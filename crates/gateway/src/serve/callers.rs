@@ -2,10 +2,13 @@
 //! known whom a server means when it asks something.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use weaver_types::{RunId, UpstreamName};
 
+use super::asked_client::AskedClient;
+use super::client::Client;
+use super::client_call::ClientCall;
 use super::client_folders::ClientFolders;
 use super::client_link::ClientLink;
 use super::instance_key::InstanceKey;
@@ -29,30 +32,41 @@ struct KnownClient {
     link: Arc<ClientLink>,
     /// The run of its last call.
     run: Option<RunId>,
+    /// The call that is under way.
+    call: Option<Arc<ClientCall>>,
+    /// The client itself, while it is connected.
+    client: Weak<Client>,
 }
 
 impl Callers {
     /// A client is there until what is given back is dropped.
-    pub(crate) fn connect(&self, client: &Arc<ClientLink>) -> ConnectedClient {
-        self.lock().connected.push(KnownClient { link: Arc::clone(client), run: None });
-        ConnectedClient { callers: self.clone(), client: Arc::clone(client) }
+    pub(crate) fn connect(&self, link: &Arc<ClientLink>, client: Weak<Client>) -> ConnectedClient {
+        self.lock().connected.push(KnownClient {
+            link: Arc::clone(link),
+            run: None,
+            call: None,
+            client,
+        });
+        ConnectedClient { callers: self.clone(), client: Arc::clone(link) }
     }
 
     /// A call is under way, in a run of the client, until what is given back is dropped.
     pub(crate) fn enter(
         &self,
         server: &UpstreamName,
-        client: &Arc<ClientLink>,
+        call: &Arc<ClientCall>,
         run: &RunId,
     ) -> CallUnderWay {
+        let client = call.link();
         let mut table = self.lock();
         let connected = table.connected.iter_mut().find(|one| Arc::ptr_eq(&one.link, client));
         if let Some(connected) = connected.filter(|one| one.run.as_ref() != Some(run)) {
             connected.run = Some(run.clone());
         }
-        let calling = KnownClient { link: Arc::clone(client), run: Some(run.clone()) };
+        let (link, run) = (Arc::clone(client), Some(run.clone()));
+        let calling = KnownClient { link, run, call: Some(Arc::clone(call)), client: Weak::new() };
         table.calls.entry(server.clone()).or_default().push(calling);
-        CallUnderWay { callers: self.clone(), server: server.clone(), client: Arc::clone(client) }
+        CallUnderWay { callers: self.clone(), server: server.clone(), call: Arc::clone(call) }
     }
 
     /// The one client that a server can mean: the only one with a call under way there, or the only
@@ -62,7 +76,7 @@ impl Callers {
         &self,
         server: &UpstreamName,
         instance: Option<&InstanceKey>,
-    ) -> Option<Arc<ClientLink>> {
+    ) -> Option<AskedClient> {
         let table = self.lock();
         let served = |client: &&KnownClient| match (instance, &client.run) {
             (None, _) => true,
@@ -72,13 +86,39 @@ impl Callers {
             }
             (Some(_), None) => false,
         };
-        let links = |clients: &'_ [KnownClient]| -> Vec<Arc<ClientLink>> {
-            clients.iter().filter(served).map(|client| Arc::clone(&client.link)).collect()
+        let calling = table.calls.get(server).into_iter().flatten();
+        let calling: Vec<&KnownClient> = calling.filter(served).collect();
+        let among = match calling.is_empty() {
+            true => table.connected.iter().filter(served).collect(),
+            false => calling,
         };
-        let calling = table.calls.get(server).map(|calls| links(calls)).unwrap_or_default();
-        let among = if calling.is_empty() { links(&table.connected) } else { calling };
         let (first, rest) = among.split_first()?;
-        rest.iter().all(|other| Arc::ptr_eq(first, other)).then(|| Arc::clone(first))
+        if !rest.iter().all(|other| Arc::ptr_eq(&first.link, &other.link)) {
+            return None;
+        }
+        let calls = among.iter().filter_map(|client| client.call.clone());
+        Some(AskedClient::new(Arc::clone(&first.link), calls.collect()))
+    }
+
+    /// The client of a link, while it is there.
+    pub(crate) fn client_of(&self, link: &Arc<ClientLink>) -> Option<Arc<Client>> {
+        let table = self.lock();
+        let connected = table.connected.iter().find(|one| Arc::ptr_eq(&one.link, link));
+        connected?.client.upgrade()
+    }
+
+    /// The run of the last call of a client.
+    pub(crate) fn run_of(&self, client: &Arc<ClientLink>) -> Option<RunId> {
+        let table = self.lock();
+        let connected = table.connected.iter().find(|one| Arc::ptr_eq(&one.link, client));
+        connected.and_then(|one| one.run.clone())
+    }
+
+    /// Keeps in which folder the client of a run works, where it is known.
+    pub(crate) fn note_folder(&self, client: &Client, run: &RunId) {
+        if let Some(folder) = &client.folder {
+            self.folders.note(run, folder);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, CallerTable> {
@@ -105,14 +145,17 @@ impl Drop for ConnectedClient {
 pub(crate) struct CallUnderWay {
     callers: Callers,
     server: UpstreamName,
-    client: Arc<ClientLink>,
+    call: Arc<ClientCall>,
 }
 
 impl Drop for CallUnderWay {
     fn drop(&mut self) {
         let mut table = self.callers.lock();
         if let Some(calls) = table.calls.get_mut(&self.server) {
-            let place = calls.iter().position(|one| Arc::ptr_eq(&one.link, &self.client));
+            let is_it = |one: &KnownClient| {
+                one.call.as_ref().is_some_and(|call| Arc::ptr_eq(call, &self.call))
+            };
+            let place = calls.iter().position(is_it);
             place.map(|at| calls.swap_remove(at));
         }
     }
@@ -128,24 +171,29 @@ mod tests {
         let (one, other) = (Arc::<ClientLink>::default(), Arc::<ClientLink>::default());
         let [a, b] = ["a", "b"].map(|name| UpstreamName::parse(name).unwrap());
         let [run, another] = ["run_1", "run_2"].map(|run| RunId::parse(run).unwrap());
-        let means = |server: &UpstreamName, client: &Arc<ClientLink>| {
-            callers.meant_by(server, None).is_some_and(|meant| Arc::ptr_eq(&meant, client))
+        let is = |meant: Option<AskedClient>, client: &Arc<ClientLink>| {
+            meant.is_some_and(|meant| Arc::ptr_eq(meant.link(), client))
         };
+        let means = |server: &UpstreamName, client: &Arc<ClientLink>| {
+            is(callers.meant_by(server, None), client)
+        };
+        let call = |client: &Arc<ClientLink>| ClientCall::open(client, None, None).0;
         assert!(callers.meant_by(&a, None).is_none());
-        let first = callers.connect(&one);
+        let first = callers.connect(&one, Weak::new());
         assert!(means(&a, &one), "it is the only one");
-        let _second = callers.connect(&other);
+        let _second = callers.connect(&other, Weak::new());
         assert!(callers.meant_by(&a, None).is_none());
-        let (call, again) = (callers.enter(&a, &one, &run), callers.enter(&a, &one, &run));
+        let (first_call, again) =
+            (callers.enter(&a, &call(&one), &run), callers.enter(&a, &call(&one), &run));
         assert!(means(&a, &one) && callers.meant_by(&b, None).is_none());
-        let both = callers.enter(&a, &other, &another);
+        let both = callers.enter(&a, &call(&other), &another);
         assert!(callers.meant_by(&a, None).is_none());
         let own = InstanceKey::Run(another.clone());
-        assert!(callers.meant_by(&a, Some(&own)).is_some_and(|meant| Arc::ptr_eq(&meant, &other)));
-        assert!(callers.meant_by(&b, Some(&own)).is_some_and(|meant| Arc::ptr_eq(&meant, &other)));
+        assert!(is(callers.meant_by(&a, Some(&own)), &other));
+        assert!(is(callers.meant_by(&b, Some(&own)), &other));
         let nobody = InstanceKey::Run(RunId::parse("run_3").unwrap());
         assert!(callers.meant_by(&a, Some(&nobody)).is_none(), "it serves nobody else");
-        drop((call, again));
+        drop((first_call, again));
         assert!(means(&a, &other));
         drop((both, first));
         assert!(means(&a, &other));

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use weaver_policy::{PolicySet, TokenIdentity};
-use weaver_types::{CapabilityId, Principal, PrincipalId, RunContext};
+use weaver_types::{CapabilityId, Principal, PrincipalId, RunContext, RunId};
 
+use super::client_feature_cache::ClientFeatureCache;
 use super::client_link::ClientLink;
 use super::error::ServeError;
 use super::gateway::Gateway;
@@ -23,6 +24,8 @@ pub(crate) struct Client {
     pub(crate) folder: Option<PathBuf>,
     /// What goes to and from it beside its requests.
     pub(crate) link: Arc<ClientLink>,
+    /// What it sees beside tools, where that is not what all see.
+    pub(crate) features: ClientFeatureCache,
     source: PrincipalSource,
     principal: ArcSwap<GrantedPrincipal>,
     runs: Arc<RunKeeper>,
@@ -81,13 +84,18 @@ impl Client {
         let ClientView { profile, folder } = view;
         let granted = GrantedPrincipal::of(&source, gateway.kernel.policy())?;
         let principal = ArcSwap::from_pointee(granted);
-        let link = Arc::default();
-        Ok(Self { gateway: Arc::clone(gateway), profile, folder, link, source, principal, runs })
+        let (gateway, link, features) = (Arc::clone(gateway), Arc::default(), Default::default());
+        Ok(Self { gateway, profile, folder, link, features, source, principal, runs })
     }
 
     /// The run of this client, the same until it has been idle for long.
     pub(crate) async fn run(&self) -> Result<RunContext, ServeError> {
         self.runs.current(&self.gateway.kernel).await
+    }
+
+    /// The run that it worked in last; `None` before its first call.
+    pub(crate) async fn last_run(&self) -> Option<RunId> {
+        self.runs.run_id().await
     }
 
     /// Records what the user said in the current run, as reported by a trusted host.

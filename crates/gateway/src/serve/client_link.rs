@@ -2,18 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::WeakSender;
 use tokio::sync::oneshot;
 use weaver_drivers::mcp::{LogLevel, RpcError, ServerList};
 
-use super::client::Client;
-use super::feature_snapshot::ResourceAddress;
 use super::lines::Outbox;
 use super::message;
-use super::parked_calls::{AskableClient, AskingGuard, ParkedCalls, Question, QuestionSender};
+use super::parked_calls::ParkedCalls;
+use super::watched_resource::WatchedResource;
 
 /// Most resources that one client watches.
 const MAX_WATCHED: usize = 256;
@@ -27,8 +26,6 @@ const MAX_ASKED: usize = 16;
 pub(crate) struct ClientLink {
     /// Where lines for the client go, once it is connected.
     outbox: OnceLock<WeakSender<Vec<u8>>>,
-    /// The client itself.
-    client: OnceLock<Weak<Client>>,
     /// What it said that it can do, when it opened a session of the legacy era.
     capabilities: OnceLock<Map<String, Value>>,
     /// It has opened its session, so that it may be told what it did not ask for (legacy era).
@@ -46,19 +43,11 @@ struct LinkState {
     /// The levels of its requests of the modern era that are under way.
     request_levels: BTreeMap<u64, LogLevel>,
     /// The resources that it watches, by the URIs that it has for them.
-    watched: BTreeMap<String, ResourceAddress>,
+    watched: BTreeMap<String, WatchedResource>,
     /// Its streams of notifications (modern era), by the ids of the requests that opened them.
     streams: BTreeMap<String, NoticeStream>,
     /// What it is asked, by the id of the request.
     asked: BTreeMap<String, oneshot::Sender<Result<Value, RpcError>>>,
-    /// The requests of the modern era under way in whose results it can be asked.
-    requests: BTreeMap<u64, OpenRequest>,
-}
-
-/// A request of the modern era in whose result its client can be asked something.
-struct OpenRequest {
-    capabilities: Map<String, Value>,
-    questions: QuestionSender,
 }
 
 /// A stream of notifications that a client of the modern era has opened.
@@ -69,7 +58,7 @@ pub(crate) struct NoticeStream {
     /// Where its lines go.
     pub(crate) outbox: WeakSender<Vec<u8>>,
     pub(crate) lists: BTreeSet<ServerList>,
-    pub(crate) watched: BTreeMap<String, ResourceAddress>,
+    pub(crate) watched: BTreeMap<String, WatchedResource>,
 }
 
 /// Where the lines of one stream go.
@@ -105,19 +94,9 @@ pub(crate) struct TooMany {
 
 impl ClientLink {
     /// Lines for the client go this way from here on.
-    pub(crate) fn connect(&self, client: &Arc<Client>, outbox: &Outbox) {
-        let _ = self.client.set(Arc::downgrade(client));
-        self.send_to(outbox);
-    }
-
-    fn send_to(&self, outbox: &Outbox) {
+    pub(crate) fn send_to(&self, outbox: &Outbox) {
         // A client has one way out for as long as it is there.
         let _ = self.outbox.set(outbox.downgrade());
-    }
-
-    /// The client, while it is there.
-    pub(crate) fn client(&self) -> Option<Arc<Client>> {
-        self.client.get()?.upgrade()
     }
 
     /// The client has opened its session.
@@ -135,16 +114,9 @@ impl ClientLink {
         let _ = self.capabilities.set(said);
     }
 
-    /// What the client says of one of its capabilities.
-    pub(crate) fn capability(&self, name: &str) -> Option<Value> {
-        let said = match self.capabilities.get() {
-            Some(session) => session.get(name).cloned(),
-            None => {
-                let state = self.state();
-                the_only(&state.requests).and_then(|open| open.capabilities.get(name).cloned())
-            }
-        };
-        said.filter(Value::is_object)
+    /// What the client says of one of its capabilities, where it opened a session.
+    pub(crate) fn session_capability(&self, name: &str) -> Option<Value> {
+        self.capabilities.get()?.get(name).cloned()
     }
 
     /// Sends a line if there is room: a client that reads too slowly misses notices.
@@ -172,7 +144,7 @@ impl ClientLink {
     }
 
     /// Watches a resource. False where it was watched already.
-    pub(crate) fn watch(&self, uri: &str, address: ResourceAddress) -> Result<bool, TooMany> {
+    pub(crate) fn watch(&self, uri: &str, watched: WatchedResource) -> Result<bool, TooMany> {
         let mut state = self.state();
         if state.watched.contains_key(uri) {
             return Ok(false);
@@ -180,12 +152,12 @@ impl ClientLink {
         if state.watched.len() >= MAX_WATCHED {
             return Err(TooMany { limit: MAX_WATCHED, of: "resources are watched" });
         }
-        state.watched.insert(uri.to_owned(), address);
+        state.watched.insert(uri.to_owned(), watched);
         Ok(true)
     }
 
     /// Watches a resource no longer; where it was, if it was watched.
-    pub(crate) fn unwatch(&self, uri: &str) -> Option<ResourceAddress> {
+    pub(crate) fn unwatch(&self, uri: &str) -> Option<WatchedResource> {
         self.state().watched.remove(uri)
     }
 
@@ -203,7 +175,7 @@ impl ClientLink {
     }
 
     /// Closes a stream of notifications; what it watched.
-    pub(crate) fn close_stream(&self, id: &Value) -> Vec<ResourceAddress> {
+    pub(crate) fn close_stream(&self, id: &Value) -> Vec<WatchedResource> {
         let stream = self.state().streams.remove(&id.to_string());
         stream.map(|stream| stream.watched.into_values().collect()).unwrap_or_default()
     }
@@ -215,12 +187,9 @@ impl ClientLink {
         told.map(NoticeStream::outlet).collect()
     }
 
-    /// Who watches a resource: whether the client does by itself, and which of its streams. A server
-    /// may tell of a part of what is watched.
-    pub(crate) fn watching(&self, address: &ResourceAddress) -> (bool, Vec<StreamOutlet>) {
-        let covers = |watched: &ResourceAddress| {
-            watched.server == address.server && address.uri.starts_with(&watched.uri)
-        };
+    /// Who watches a resource: whether the client does by itself, and which of its streams.
+    pub(crate) fn watching(&self, told: &WatchedResource) -> (bool, Vec<StreamOutlet>) {
+        let covers = |watched: &WatchedResource| watched.covers(told);
         let state = self.state();
         let own = state.watched.values().any(covers);
         let streams = state.streams.values().filter(|one| one.watched.values().any(covers));
@@ -228,18 +197,19 @@ impl ClientLink {
     }
 
     /// Everything that it watches, which it no longer does.
-    pub(crate) fn unwatch_all(&self) -> Vec<ResourceAddress> {
+    pub(crate) fn unwatch_all(&self) -> Vec<WatchedResource> {
         let mut state = self.state();
         let streams = std::mem::take(&mut state.streams).into_values();
         let streamed = streams.flat_map(|stream| stream.watched.into_values());
-        let watched: Vec<ResourceAddress> = streamed.collect();
+        let watched: Vec<WatchedResource> = streamed.collect();
         std::mem::take(&mut state.watched).into_values().chain(watched).collect()
     }
 
-    /// Asks the client, and waits for its answer. When nobody waits any more, the client is told.
+    /// Asks the client of a session, and waits for its answer. When nobody waits any more, the client
+    /// is told.
     pub(crate) async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         if self.capabilities.get().is_none() {
-            return self.ask_in_result(method, params).await;
+            return Err(RpcError::method_not_found());
         }
         let outbox = self.outbox.get().and_then(WeakSender::upgrade);
         let outbox = outbox.ok_or_else(RpcError::method_not_found)?;
@@ -262,19 +232,6 @@ impl ClientLink {
         answer.unwrap_or_else(|_| Err(gone()))
     }
 
-    /// Asks a client of the modern era in the result of its one request under way. Where there are
-    /// several, it is not known in which the question arose.
-    async fn ask_in_result(&self, method: &str, params: Value) -> Result<Value, RpcError> {
-        let questions = the_only(&self.state().requests).map(|open| open.questions.clone());
-        let questions = questions.ok_or_else(RpcError::method_not_found)?;
-        let gone = || RpcError::new(-32603, "the client is gone");
-        let (tell, told) = oneshot::channel();
-        let question = Question { method: method.to_owned(), params, tell };
-        questions.send(question).await.map_err(|_| gone())?;
-        drop(questions);
-        told.await.unwrap_or_else(|_| Err(gone()))
-    }
-
     /// Takes the client's answer to a question. One that nobody waits for is dropped.
     pub(crate) fn answered(&self, id: &Value, answer: Result<Value, RpcError>) {
         let Some(id) = id.as_str() else { return };
@@ -286,30 +243,6 @@ impl ClientLink {
 
     fn state(&self) -> MutexGuard<'_, LinkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn the_only(requests: &BTreeMap<u64, OpenRequest>) -> Option<&OpenRequest> {
-    requests.values().next().filter(|_| requests.len() == 1)
-}
-
-impl AskableClient for Arc<ClientLink> {
-    fn may_ask(&self, capabilities: Map<String, Value>, questions: QuestionSender) -> AskingGuard {
-        let number = self.last_id.fetch_add(1, Ordering::Relaxed);
-        self.state().requests.insert(number, OpenRequest { capabilities, questions });
-        Box::new(AskedRequest { link: Self::clone(self), number })
-    }
-}
-
-/// A request of the modern era under way, in whose result its client can be asked.
-struct AskedRequest {
-    link: Arc<ClientLink>,
-    number: u64,
-}
-
-impl Drop for AskedRequest {
-    fn drop(&mut self) {
-        self.link.state().requests.remove(&self.number);
     }
 }
 
@@ -345,12 +278,18 @@ impl Drop for OpenQuestion<'_> {
 #[cfg(test)]
 mod tests {
     use tokio::sync::mpsc;
-    use weaver_types::UpstreamName;
+    use weaver_types::{RunId, UpstreamName};
 
     use super::*;
+    use crate::serve::asked_client::AskedClient;
+    use crate::serve::client_call::ClientCall;
+    use crate::serve::feature_snapshot::ResourceAddress;
+    use crate::serve::instance_key::InstanceKey;
 
-    fn address(uri: &str) -> ResourceAddress {
-        ResourceAddress { server: UpstreamName::parse("s").unwrap(), uri: uri.to_owned() }
+    fn address(uri: &str) -> WatchedResource {
+        let server = UpstreamName::parse("s").unwrap();
+        let address = ResourceAddress { server, uri: uri.to_owned() };
+        WatchedResource { address, instance: None }
     }
 
     /// A link with its way out, which lives as long as the sender.
@@ -405,24 +344,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_without_a_session_is_asked_in_its_only_request() {
+    async fn a_client_without_a_session_is_asked_in_the_call_alone() {
         let (link, _outbox, _lines) = linked();
         let none = link.ask("roots/list", json!({})).await.unwrap_err();
         assert_eq!(none.code, RpcError::method_not_found().code);
-        let (sender, mut questions) = mpsc::channel(1);
         let said = Map::from_iter([("roots".to_owned(), json!({}))]);
-        let open = link.may_ask(said.clone(), sender.clone());
-        assert!(link.capability("roots").is_some() && link.capability("sampling").is_none());
-        let asking = Arc::clone(&link);
-        let asked = tokio::spawn(async move { asking.ask("roots/list", json!({})).await });
-        let _ = questions.recv().await.unwrap().tell.send(Ok(json!({ "roots": [] })));
-        assert_eq!(asked.await.unwrap(), Ok(json!({ "roots": [] })));
-        let second = link.may_ask(said, sender);
-        assert!(link.ask("roots/list", json!({})).await.is_err(), "it could be either");
-        drop(open);
-        assert!(link.capability("roots").is_some());
-        drop(second);
-        assert!(link.capability("roots").is_none());
+        let open = || ClientCall::open(&link, Some(said.clone()), None);
+        let ((call, mut questions), (other, _)) = (open(), open());
+        let asked = AskedClient::of_call(Arc::clone(&call));
+        assert!(asked.capability("roots").is_some() && asked.capability("sampling").is_none());
+        let asking = tokio::spawn(async move {
+            asked.ask(Some("where".to_owned()), "roots/list", json!({})).await
+        });
+        let question = questions.recv().await.unwrap();
+        assert_eq!(question.key.as_deref(), Some("where"));
+        let _ = question.tell.send(Ok(json!({ "roots": [] })));
+        assert_eq!(asking.await.unwrap(), Ok(json!({ "roots": [] })));
+        let either = AskedClient::new(Arc::clone(&link), vec![call, other]);
+        assert!(either.capability("roots").is_none(), "it could be either");
+        assert!(either.ask(None, "roots/list", json!({})).await.is_err());
     }
 
     #[test]
@@ -446,9 +386,12 @@ mod tests {
         assert!(link.watch("x://more", address("x://more")).is_err());
         assert!(link.watching(&address("x://1/part")).0);
         assert!(!link.watching(&address("x://1")).0);
-        let other =
-            ResourceAddress { server: UpstreamName::parse("t").unwrap(), ..address("x://1/") };
+        let mut other = address("x://1/part");
+        other.address.server = UpstreamName::parse("t").unwrap();
         assert!(!link.watching(&other).0);
+        let instance = Some(InstanceKey::Run(RunId::parse("run_1").unwrap()));
+        let other = WatchedResource { instance, ..address("x://1/part") };
+        assert!(!link.watching(&other).0, "another instance tells its own clients");
         assert_eq!(link.unwatch_all().len(), MAX_WATCHED);
     }
 }

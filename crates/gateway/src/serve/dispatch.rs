@@ -1,13 +1,14 @@
 //! Answering by method, in both eras of the protocol.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
 use super::call::CallOptions;
 use super::client::Client;
 use super::era::Era;
+use super::feature_request::missing_capability;
 use super::message::{Request, RpcError, code, shown};
 use super::{definitions, feature_requests, meta_tools, proxy, render, user_statements};
 use crate::config::Mode;
@@ -67,9 +68,9 @@ impl Session {
         let era = era(&request.params)?;
         let open = era == Era::Modern || self.opened.load(Ordering::Acquire);
         match request.method.as_str() {
-            "initialize" => Ok(self.initialize(client, &request.params)),
+            "initialize" if era == Era::Legacy => Ok(self.initialize(client, &request.params)),
             "server/discover" => Ok(discover(client)),
-            "ping" => Ok(json!({})),
+            "ping" if era == Era::Legacy => Ok(json!({})),
             _ if !open => Err(RpcError::new(
                 code::INVALID_REQUEST,
                 "send `initialize` first, or name the protocol version in the request's `_meta`",
@@ -213,9 +214,11 @@ async fn call(
         Some(arguments) => arguments,
     };
     let options = CallOptions { argument_problem, ..options };
+    let made_by = Arc::clone(&options.call);
     let reply = match client.profile.mode {
         Mode::Gateway => meta_tools::call(client, &name, arguments, options).await,
         Mode::Proxy => proxy::call(client, &name, arguments, options).await,
     };
+    missing_capability(client, &made_by)?;
     reply.map(|reply| render::result(reply, era))
 }

@@ -1,5 +1,6 @@
 //! One upstream server: connects it, registers its tools, and knows whether it is available.
 
+mod dedicated_instance;
 mod features;
 mod instances;
 mod listing;
@@ -16,7 +17,7 @@ use weaver_drivers::confine::{Launcher, Protection};
 use weaver_drivers::mcp::{LogLevel, Redactor, ServerList, Upstream, UpstreamConfig};
 use weaver_types::{CapabilityId, RunId, UpstreamName};
 
-use self::instances::Instances;
+use self::instances::{InstanceSetting, Instances};
 pub(super) use self::listing::note;
 use super::client_folders::ClientFolders;
 use super::gateway::Gateway;
@@ -51,6 +52,8 @@ pub(crate) struct Entry {
     wake: Arc<Notify>,
     /// What it offers beside tools.
     features: RwLock<Arc<ServerFeatures>>,
+    /// The same, as it was when no client worked with the primary instance.
+    untouched: RwLock<Arc<ServerFeatures>>,
     /// Where what it tells and asks goes.
     events: ServerEvents,
     /// From which level on its log messages are wanted.
@@ -131,7 +134,9 @@ impl Entry {
                 events.attach_dedicated(&config.name, key, connection)
             }
         };
-        let instances = Instances::new(config.sharing, folders, primary, Box::new(dedicated));
+        let (server, sharing) = (&config.name, config.sharing);
+        let setting = InstanceSetting { server, sharing, events, folders };
+        let instances = Instances::new(setting, primary, Box::new(dedicated));
         Self {
             name: config.name.clone(),
             config: config.clone(),
@@ -142,6 +147,7 @@ impl Entry {
             listing: tokio::sync::Mutex::default(),
             wake,
             features: RwLock::default(),
+            untouched: RwLock::default(),
             events: (*events).clone(),
             log_level: Mutex::default(),
             looks: watch::Sender::new(0),

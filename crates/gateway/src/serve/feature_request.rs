@@ -1,6 +1,9 @@
 //! One request beside tools, as a call of a capability: what all of its kinds share.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
+use weaver_text::escape;
 use weaver_types::{
     CapabilityId, CapabilityRequest, Check, Contribution, JustificationSource, ReasonCode,
     ResponseMode, Verdict,
@@ -8,6 +11,7 @@ use weaver_types::{
 
 use super::call::{self, CallOptions, CallRequest};
 use super::client::Client;
+use super::client_call::ClientCall;
 use super::era::Era;
 use super::message::{RpcError, code};
 use super::meta_tools;
@@ -15,6 +19,8 @@ use super::render::{self, Reply};
 
 /// Where a client says why it reads, for policies that want a reason.
 const JUSTIFICATION: &str = "weaver/justification";
+/// The longest message of a server that is passed on, in characters.
+const MAX_MESSAGE: usize = 500;
 
 /// One request of a client.
 pub(crate) struct FeatureRequest {
@@ -60,11 +66,26 @@ pub(crate) async fn call(
         request = request.justified(reason.to_owned(), JustificationSource::Model);
     }
     let (era, mode, options) = (asked.era, ResponseMode::Auto, asked.options);
+    let made_by = Arc::clone(&options.call);
     let called =
         call::run(client, CallRequest { request, arguments: &arguments, mode, options }).await;
+    missing_capability(client, &made_by)?;
     let reply =
         called.map_or_else(meta_tools::failed, |called| render::invocation(client, &called, None));
     if reply.is_error { Err(failure(reply, era)) } else { Ok(reply) }
+}
+
+/// The error of the protocol where a server refused the request because the client lacks a capability
+/// (2026-07-28): a client that has it may make the request again and say so.
+pub(crate) fn missing_capability(client: &Client, call: &ClientCall) -> Result<(), RpcError> {
+    let Some(refusal) = call.lacking() else { return Ok(()) };
+    let firewall = client.gateway.kernel.firewall();
+    let said = escape::line(escape::truncate(&refusal.message, MAX_MESSAGE)).into_owned();
+    let message = firewall.redact_text(&said).text;
+    let required = refusal.data.as_ref().and_then(|data| data.get("requiredCapabilities"));
+    let data = required
+        .map(|required| json!({ "requiredCapabilities": firewall.redact_value(required).0 }));
+    Err(RpcError { data, ..RpcError::new(code::MISSING_CAPABILITY, message) })
 }
 
 /// A refusal or a failure as a JSON-RPC error. Its data is what a tool call would have as its result.

@@ -1,43 +1,39 @@
 //! Signs of life while a call waits for a person: a client that counts them does not give it up.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
-use weaver_types::{Progress, ProgressSink, RequestId};
-
-/// How much progress each of them makes. What a server tells later is greater, as the protocol
-/// demands of each notification after another.
-const STEP: f64 = 1e-6;
+use super::progress_reporter::ProgressReporter;
 
 /// Does the work, and tells every so often that it still goes on.
 pub(crate) async fn during<T>(
     work: impl Future<Output = T>,
     every: Duration,
-    progress: Option<&ProgressSink>,
-    request: &RequestId,
+    told: &[Arc<ProgressReporter>],
+    message: &str,
 ) -> T {
-    let Some(tell) = progress else { return work.await };
+    if told.is_empty() {
+        return work.await;
+    }
     let mut work = std::pin::pin!(work);
     let mut beats = tokio::time::interval(every);
-    let mut told = 0.0;
     // The first tick is at once.
     beats.tick().await;
     loop {
         tokio::select! {
             biased;
             done = &mut work => return done,
-            _ = beats.tick() => {
-                told += STEP;
-                let message = Some(format!("waiting for a person: request {request}"));
-                tell(Progress { progress: told, total: None, message });
-            }
+            _ = beats.tick() => told.iter().for_each(|reporter| reporter.sign_of_life(message)),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
+
+    use weaver_types::Progress;
 
     use super::*;
 
@@ -47,7 +43,7 @@ mod tests {
         let seen = Arc::clone(&told);
         let (enough, done) = tokio::sync::oneshot::channel();
         let enough = Mutex::new(Some(enough));
-        let sink: ProgressSink = Arc::new(move |progress| {
+        let reporter = ProgressReporter::new(move |progress| {
             let mut seen = seen.lock().unwrap();
             seen.push(progress);
             if seen.len() == 3
@@ -56,9 +52,8 @@ mod tests {
                 enough.send(7).unwrap();
             }
         });
-        let request = RequestId::parse("apr_1").unwrap();
         let every = Duration::from_millis(1);
-        assert_eq!(during(done, every, Some(&sink), &request).await, Ok(7));
+        assert_eq!(during(done, every, &[Arc::new(reporter)], "waiting for apr_1").await, Ok(7));
         let told = told.lock().unwrap();
         assert!(told.is_sorted_by(|one, next| one.progress < next.progress), "{told:?}");
         assert!(told.iter().all(|one| one.progress < 1.0));

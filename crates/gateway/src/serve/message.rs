@@ -15,6 +15,8 @@ pub(crate) mod code {
     /// The policy refuses, or the call failed: `data` has the verdict, the reason and the words. The
     /// number is one of those that the protocol leaves to implementations.
     pub(crate) const REFUSED: i64 = -32010;
+    /// The client lacks a capability that the request needs (2026-07-28).
+    pub(crate) const MISSING_CAPABILITY: i64 = -32021;
     /// The protocol version of the request is not spoken here (2026-07-28).
     pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 }

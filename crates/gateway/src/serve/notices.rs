@@ -12,12 +12,12 @@ use weaver_text::escape;
 use super::callers::ConnectedClient;
 use super::client::Client;
 use super::client_link::ClientLink;
-use super::feature_snapshot::ResourceAddress;
 use super::gateway::Gateway;
 use super::lines::Outbox;
 use super::message;
 use super::server_events::{LogMessage, Notice};
 use super::subscriptions::{self, SUBSCRIPTION_ID};
+use super::watched_resource::WatchedResource;
 
 /// The longest text of a log message that is passed on, in bytes.
 const MAX_LOG: usize = 16 * 1024;
@@ -36,7 +36,7 @@ impl LinkedClient {
     /// Links a client whose lines go to `outbox`.
     pub(crate) fn of(client: &Arc<Client>, outbox: &Outbox) -> Self {
         let (gateway, link) = (Arc::clone(&client.gateway), Arc::clone(&client.link));
-        link.connect(client, outbox);
+        link.send_to(outbox);
         let notices = gateway.upstreams.events.listen();
         let tools = gateway.changes();
         let passed = relay(Arc::clone(&gateway), Arc::clone(&link), notices);
@@ -44,15 +44,15 @@ impl LinkedClient {
         let relaying = tokio::spawn(async move {
             tokio::join!(passed, told);
         });
-        let connected = gateway.upstreams.callers.connect(&link);
+        let connected = gateway.upstreams.callers.connect(&link, Arc::downgrade(client));
         Self { gateway, link, relaying, _connected: connected }
     }
 
     /// The client has gone: nothing is passed on any more, and nothing watched for it.
     pub(crate) async fn end(self) {
         self.relaying.abort();
-        for address in self.link.unwatch_all() {
-            subscriptions::unwatch(&self.gateway, &address).await;
+        for watched in self.link.unwatch_all() {
+            subscriptions::unwatch(&self.gateway, &watched).await;
         }
     }
 }
@@ -82,7 +82,7 @@ async fn relay(
             // A client that reads too slowly is told that it missed something by lists alone.
             Err(RecvError::Lagged(_)) => {
                 for list in [ServerList::Resources, ServerList::Prompts] {
-                    pass_on(&gateway, &link, &Notice::ListChanged(list));
+                    pass_on(&gateway, &link, &Notice::ListChanged { list, of: None });
                 }
             }
             Err(RecvError::Closed) => return,
@@ -92,12 +92,13 @@ async fn relay(
 
 fn pass_on(gateway: &Gateway, link: &Arc<ClientLink>, notice: &Notice) {
     match notice {
+        Notice::ListChanged { of: Some(of), .. } if !gateway.upstreams.concerns(of, link) => {}
         // Templates have no notification of their own.
-        Notice::ListChanged(ServerList::ResourceTemplates) => {
+        Notice::ListChanged { list: ServerList::ResourceTemplates, .. } => {
             list_changed(link, ServerList::Resources);
         }
-        Notice::ListChanged(list) => list_changed(link, *list),
-        Notice::ResourceUpdated(address) => updated(gateway, link, address),
+        Notice::ListChanged { list, .. } => list_changed(link, *list),
+        Notice::ResourceUpdated(watched) => updated(gateway, link, watched),
         Notice::Log(logged) => log(gateway, link, logged),
     }
 }
@@ -123,13 +124,13 @@ fn list_changed(link: &ClientLink, list: ServerList) {
     tell_streams(link, list, method);
 }
 
-fn updated(gateway: &Gateway, link: &ClientLink, address: &ResourceAddress) {
-    let (own, streams) = link.watching(address);
+fn updated(gateway: &Gateway, link: &ClientLink, told: &WatchedResource) {
+    let (own, streams) = link.watching(told);
     if !own && streams.is_empty() {
         return;
     }
-    let (method, uri) =
-        ("notifications/resources/updated", gateway.upstreams.features().exported_uri(address));
+    let method = "notifications/resources/updated";
+    let uri = gateway.upstreams.features().exported_uri(&told.address);
     if own {
         link.try_send(message::notification_with(method, json!({ "uri": uri })));
     }
@@ -147,7 +148,7 @@ fn log(gateway: &Gateway, link: &Arc<ClientLink>, logged: &LogMessage) {
         return;
     }
     let meant = gateway.upstreams.client_meant_by(server, instance.clone());
-    if meant.is_none_or(|meant| !Arc::ptr_eq(&meant, link)) {
+    if meant.is_none_or(|meant| !Arc::ptr_eq(meant.link(), link)) {
         return;
     }
     let (masked, _) = gateway.kernel.firewall().redact_value(data);

@@ -5,7 +5,6 @@
 //! under a name that nobody can guess, and the client takes it up again by making the same request
 //! with that name and its answers. Whatever is asked was decided on before, as for any client.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -21,7 +20,7 @@ use super::message::{Request, RpcError, code};
 /// The most calls of one client that are parked at once.
 const MAX_PARKED: usize = 64;
 /// The most questions of one call.
-const MAX_QUESTIONS: usize = 16;
+pub(crate) const MAX_QUESTIONS: usize = 16;
 /// How long further questions are waited for: a server may ask several things at once.
 const TOGETHER: Duration = Duration::from_millis(30);
 const STATE: &str = "requestState";
@@ -29,6 +28,8 @@ const RESPONSES: &str = "inputResponses";
 
 /// Something that a client is asked.
 pub(crate) struct Question {
+    /// The name that it has at its server.
+    pub(crate) key: Option<String>,
     pub(crate) method: String,
     pub(crate) params: Value,
     pub(crate) tell: oneshot::Sender<Result<Value, mcp::RpcError>>,
@@ -37,15 +38,6 @@ pub(crate) struct Question {
 /// Where the questions of one request go.
 pub(crate) type QuestionSender = mpsc::Sender<Question>;
 
-/// A client that can be asked in the result of a request.
-pub(crate) trait AskableClient {
-    /// Lets the client be asked, until what is given back is dropped.
-    fn may_ask(&self, capabilities: Map<String, Value>, questions: QuestionSender) -> AskingGuard;
-}
-
-/// What keeps a request among those whose clients can be asked.
-pub(crate) type AskingGuard = Box<dyn Any + Send + Sync>;
-
 /// A request under way, whose client can be asked something.
 pub(crate) struct RunningCall {
     request: RequestIdentity,
@@ -53,10 +45,6 @@ pub(crate) struct RunningCall {
     questions: mpsc::Receiver<Question>,
     open: BTreeMap<String, Question>,
     numbered: usize,
-    /// Where its questions come from, where its client can be asked any.
-    sender: Option<QuestionSender>,
-    /// Takes the request out of those that can be asked. A parked one is none of them.
-    asked: Option<AskingGuard>,
     /// What the request takes of the bounds of its client.
     _permits: [OwnedSemaphorePermit; 2],
 }
@@ -91,6 +79,11 @@ impl RequestIdentity {
         Self { method, params, capabilities: Some(capabilities(request)) }
     }
 
+    /// What the client says that it can do, where it can be asked in the result.
+    pub(crate) fn capabilities(&self) -> Option<&Map<String, Value>> {
+        self.capabilities.as_ref()
+    }
+
     fn is_same(&self, other: &Self) -> bool {
         (&self.method, &self.params) == (&other.method, &other.params)
     }
@@ -100,21 +93,16 @@ impl RunningCall {
     /// A request that `answer` works on, in a task of its own, so that a fault in it is answered too.
     pub(crate) fn start(
         request: RequestIdentity,
-        link: &impl AskableClient,
+        questions: mpsc::Receiver<Question>,
         permits: [OwnedSemaphorePermit; 2],
         answer: impl Future<Output = Result<Value, RpcError>> + Send + 'static,
     ) -> Self {
-        let (sender, questions) = mpsc::channel(MAX_QUESTIONS);
-        let said = request.capabilities.clone();
-        let asked = said.map(|capabilities| link.may_ask(capabilities, sender.clone()));
         Self {
             request,
             answering: tokio::spawn(answer),
             questions,
             open: BTreeMap::new(),
             numbered: 0,
-            sender: asked.is_some().then_some(sender),
-            asked,
             _permits: permits,
         }
     }
@@ -145,7 +133,9 @@ impl RunningCall {
     fn add(&mut self, question: Question) {
         if self.open.len() < MAX_QUESTIONS {
             self.numbered = self.numbered.saturating_add(1);
-            self.open.insert(format!("question_{}", self.numbered), question);
+            let key = question.key.clone().filter(|key| !self.open.contains_key(key));
+            let key = key.unwrap_or_else(|| format!("question_{}", self.numbered));
+            self.open.insert(key, question);
         }
     }
 
@@ -182,7 +172,7 @@ pub(crate) struct ParkedCalls(Mutex<BTreeMap<String, RunningCall>>);
 
 impl ParkedCalls {
     /// Parks a call, and returns the result that asks its client.
-    pub(crate) fn park(&self, mut call: RunningCall) -> Result<Value, RpcError> {
+    pub(crate) fn park(&self, call: RunningCall) -> Result<Value, RpcError> {
         let state = random_text("parked_", 16, &OsRandom)
             .map_err(|error| RpcError::new(code::INTERNAL, error.to_string()))?;
         let mut parked = self.lock();
@@ -192,18 +182,13 @@ impl ParkedCalls {
             return Err(RpcError::new(code::INTERNAL, "too many calls wait for answers"));
         }
         let result = call.result(&state);
-        call.asked = None;
         parked.insert(state, call);
         Ok(result)
     }
 
     /// Takes the call up again that a request names, with its answers; `None` for a request that
     /// names none.
-    pub(crate) fn resume(
-        &self,
-        link: &impl AskableClient,
-        request: &Request,
-    ) -> Result<Option<RunningCall>, RpcError> {
+    pub(crate) fn resume(&self, request: &Request) -> Result<Option<RunningCall>, RpcError> {
         let invalid = |problem: &str| RpcError::new(code::INVALID_PARAMS, problem);
         let responses = match request.params.get(RESPONSES) {
             None => Map::new(),
@@ -219,8 +204,6 @@ impl ParkedCalls {
         drop(parked);
         let unknown = "no request waits under this `requestState`; it was changed, or has ended";
         let mut call = call.ok_or_else(|| invalid(unknown))?;
-        let sender = call.sender.clone().zip(identity.capabilities);
-        call.asked = sender.map(|(sender, capabilities)| link.may_ask(capabilities, sender));
         call.take_answers(responses);
         Ok(Some(call))
     }

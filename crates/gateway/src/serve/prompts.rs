@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(25);
 pub(crate) async fn list(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
     let gateway = &client.gateway;
     gateway.upstreams.fresh(PATIENCE).await;
-    let snapshot = gateway.upstreams.features();
+    let snapshot = gateway.upstreams.features_of(client).await;
     let page = snapshot.prompts(asked.cursor()?, |id| client.offered(id));
     let page = page.map_err(|problem| RpcError::new(code::INVALID_PARAMS, problem.to_string()))?;
     let firewall = gateway.kernel.firewall();
@@ -47,15 +47,15 @@ pub(crate) async fn get(client: &Client, asked: FeatureRequest) -> Result<Value,
 
 /// The prompt of an exported name, as far as the principal may know.
 pub(crate) async fn find(client: &Client, name: &str) -> Option<LocatedPrompt> {
-    let look = || {
-        let snapshot = client.gateway.upstreams.features();
+    let look = async || {
+        let snapshot = client.gateway.upstreams.features_of(client).await;
         snapshot.prompts.get(name).filter(|prompt| client.visible(&prompt.id)).cloned()
     };
-    if let Some(prompt) = look() {
+    if let Some(prompt) = look().await {
         return Some(prompt);
     }
     client.gateway.upstreams.fresh(PATIENCE).await;
-    look()
+    look().await
 }
 
 /// The messages of a prompt: the blocks of a delivered result, each with its role. What was masked

@@ -2,20 +2,22 @@
 //! number and in bytes.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
-use weaver_types::ProgressSink;
 
 use super::call::CallOptions;
 use super::call_progress;
 use super::client::Client;
+use super::client_call::ClientCall;
 use super::dispatch::Session;
 use super::lines::{MAX_LINE, Outbox};
 use super::message::{self, Incoming, Request, RpcError, code};
 use super::parked_calls::{self, CallStep, RequestIdentity, RunningCall};
+use super::progress_reporter::ProgressReporter;
 use super::server_requests;
 use crate::telemetry::TraceParent;
 
@@ -32,6 +34,8 @@ pub(crate) struct Requests {
     client: Arc<Client>,
     session: Arc<Session>,
     open: Arc<Open>,
+    /// How many requests came alone.
+    alone: AtomicU64,
     places: Arc<Semaphore>,
     room: Arc<Semaphore>,
 }
@@ -114,11 +118,22 @@ impl Requests {
     pub(crate) fn new(client: Arc<Client>, session: Arc<Session>) -> Self {
         let semaphore = |permits: u32| Arc::new(Semaphore::new(permits as usize));
         let (places, room) = (semaphore(MAX_IN_FLIGHT), semaphore(MAX_KIB));
-        Self { client, session, open: Arc::default(), places, room }
+        let (open, alone) = (Arc::default(), AtomicU64::default());
+        Self { client, session, open, alone, places, room }
     }
 
     /// Takes a line, whose answers go to `outbox`.
     pub(crate) async fn take(&self, line: &[u8], outbox: &Outbox) {
+        self.take_in(line, outbox, Connection::Shared).await;
+    }
+
+    /// Takes a message that stands alone on its connection (2026-07-28 over HTTP). Other clients may
+    /// use the same id at the same time, and closing the connection cancels the request.
+    pub(crate) async fn take_alone(&self, line: &[u8], outbox: &Outbox) {
+        self.take_in(line, outbox, Connection::Own).await;
+    }
+
+    async fn take_in(&self, line: &[u8], outbox: &Outbox, connection: Connection) {
         match message::read(line) {
             Incoming::Response { id, answer } => self.client.link.answered(&id, answer),
             Incoming::Malformed { id, error } => {
@@ -127,7 +142,10 @@ impl Requests {
             Incoming::Notification { method, params } => {
                 self.notice(&method, params.get("requestId"));
             }
-            Incoming::Request(request) => self.begin(request, line.len(), outbox).await,
+            Incoming::Request(request) => {
+                let arrival = Arrival { bytes: line.len(), connection };
+                self.begin(request, arrival, outbox).await;
+            }
         }
     }
 
@@ -175,15 +193,19 @@ impl Requests {
         }
     }
 
-    async fn begin(&self, request: Request, bytes: usize, outbox: &Outbox) {
+    async fn begin(&self, request: Request, arrival: Arrival, outbox: &Outbox) {
         let refuse = |problem: &str| {
             message::answer(&request.id, Err(RpcError::new(code::INVALID_REQUEST, problem)))
         };
-        let Some(permits) = self.room_for(bytes) else {
+        let Some(permits) = self.room_for(arrival.bytes) else {
             let _ = outbox.send(refuse("too many requests at once; wait for answers")).await;
             return;
         };
-        let name = request.id.to_string();
+        let name = match arrival.connection {
+            Connection::Shared => request.id.to_string(),
+            // No id has a blank before it.
+            Connection::Own => format!(" {}", self.alone.fetch_add(1, Ordering::Relaxed)),
+        };
         let Some((number, tokens)) = self.open.begin(&name) else {
             let _ = outbox.send(refuse("a request with this id is being worked on")).await;
             return;
@@ -196,6 +218,7 @@ impl Requests {
             name,
             number,
             tokens,
+            connection: arrival.connection,
             permits: Some(permits),
         };
         // A handshake is answered before the next line is read.
@@ -214,6 +237,20 @@ impl Requests {
     }
 }
 
+/// Whether a request has its connection for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Connection {
+    /// Other requests of the client come on it.
+    Shared,
+    Own,
+}
+
+/// How a request arrived.
+struct Arrival {
+    bytes: usize,
+    connection: Connection,
+}
+
 /// One request under way.
 struct Work {
     client: Arc<Client>,
@@ -223,6 +260,7 @@ struct Work {
     name: String,
     number: u64,
     tokens: RequestTokens,
+    connection: Connection,
     /// Until the call has them.
     permits: Option<[OwnedSemaphorePermit; 2]>,
 }
@@ -232,7 +270,7 @@ impl Work {
         let id = request.id.clone();
         let is_call = CALLS.contains(&request.method.as_str());
         let resumed = match is_call && parked_calls::is_modern(&request) {
-            true => self.client.link.parked.resume(&self.client.link, &request),
+            true => self.client.link.parked.resume(&request),
             false => Ok(None),
         };
         let mut call = match resumed {
@@ -245,7 +283,7 @@ impl Work {
         };
         let turn = tokio::select! {
             turn = call.next_step() => turn,
-            () = self.tokens.abandoned.cancelled(), if is_call => {
+            () = self.is_abandoned(), if is_call => {
                 // Dropping it tells the server and records how far it came.
                 call.abandon().await;
                 return;
@@ -261,21 +299,30 @@ impl Work {
         self.answer(&id, outcome).await;
     }
 
+    /// Done when the client no longer wants the answer.
+    async fn is_abandoned(&self) {
+        tokio::select! {
+            () = self.tokens.abandoned.cancelled() => {}
+            () = self.outbox.closed(), if self.connection == Connection::Own => {}
+        }
+    }
+
     /// Begins to work on a request.
     fn begin(&mut self, request: Request, is_call: bool) -> Option<RunningCall> {
         let (client, session) = (Arc::clone(&self.client), Arc::clone(&self.session));
-        let progress = call_progress::token(&request.params).map(|token| self.tell(token));
+        let (identity, permits) = (RequestIdentity::of(&request, is_call), self.permits.take()?);
+        let progress = call_progress::token(&request.params).map(|token| self.reporter(token));
+        let (call, questions) =
+            ClientCall::open(&client.link, identity.capabilities().cloned(), progress);
         let options = CallOptions {
             argument_problem: None,
             cancellation: self.tokens.cancellation.clone(),
-            progress,
+            call,
             outbox: self.outbox.clone(),
             trace_parent: TraceParent::of_params(&request.params),
         };
-        let (identity, permits) = (RequestIdentity::of(&request, is_call), self.permits.take()?);
-        let link = Arc::clone(&client.link);
         let answer = async move { session.answer(&client, request, options).await };
-        Some(RunningCall::start(identity, &link, permits, answer))
+        Some(RunningCall::start(identity, questions, permits, answer))
     }
 
     async fn answer(&self, id: &Value, outcome: Result<Value, RpcError>) {
@@ -286,21 +333,14 @@ impl Work {
 
     /// Tells the client under its token how far the request is, until it is answered or cancelled.
     /// One that reads too slowly misses some of it, and no call waits for it.
-    fn tell(&self, token: &Value) -> ProgressSink {
+    fn reporter(&self, token: &Value) -> Arc<ProgressReporter> {
         let (open, outbox) = (Arc::clone(&self.open), self.outbox.clone());
         let (name, number, token) = (self.name.clone(), self.number, token.clone());
-        // A hold and the call after it tell one after the other; what does not grow is dropped.
-        let furthest = Mutex::new(f64::NEG_INFINITY);
-        Arc::new(move |progress| {
-            let grows = furthest.lock().is_ok_and(|mut furthest| {
-                let grows = progress.progress > *furthest;
-                *furthest = furthest.max(progress.progress);
-                grows
-            });
-            if grows && open.is_open(&name, number) {
+        Arc::new(ProgressReporter::new(move |progress| {
+            if open.is_open(&name, number) {
                 let _ = outbox.try_send(call_progress::line(&token, progress));
             }
-        })
+        }))
     }
 }
 

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(25);
 pub(crate) async fn list(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
     let gateway = &client.gateway;
     gateway.upstreams.fresh_resources(gateway, PATIENCE).await;
-    let (snapshot, sees) = (gateway.upstreams.features(), Sight::of(client));
+    let (snapshot, sees) = (gateway.upstreams.features_of(client).await, Sight::of(client));
     let page = snapshot.resources(asked.cursor()?, |server| sees.may_see(server));
     Ok(uncached(listing(gateway, ServerList::Resources, page)?, asked.era))
 }
@@ -33,7 +33,7 @@ pub(crate) async fn list(client: &Client, asked: FeatureRequest) -> Result<Value
 pub(crate) async fn templates(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
     let gateway = &client.gateway;
     gateway.upstreams.fresh(PATIENCE).await;
-    let (snapshot, sees) = (gateway.upstreams.features(), Sight::of(client));
+    let (snapshot, sees) = (gateway.upstreams.features_of(client).await, Sight::of(client));
     let page = snapshot.templates(asked.cursor()?, |server| sees.may_see(server));
     Ok(uncached(listing(gateway, ServerList::ResourceTemplates, page)?, asked.era))
 }
@@ -62,8 +62,9 @@ pub(crate) async fn read(client: &Client, asked: FeatureRequest) -> Result<Value
     };
     let id = FeatureKind::ResourceReading.id(address.server.as_str());
     let Some(id) = id else { return Err(not_found(client, &uri, era).await) };
-    let reply = feature_request::call(client, id, json!({ "uri": address.uri }), asked).await?;
-    let snapshot = client.gateway.upstreams.features();
+    let called = feature_request::call(client, id, json!({ "uri": address.uri }), asked).await;
+    let reply = called.map_err(|error| about(error, &uri))?;
+    let snapshot = client.gateway.upstreams.features_of(client).await;
     let exported = |own: &str| {
         let part = ResourceAddress { server: address.server.clone(), uri: own.to_owned() };
         // What was asked for is answered under the name that it was asked by.
@@ -72,18 +73,27 @@ pub(crate) async fn read(client: &Client, asked: FeatureRequest) -> Result<Value
     Ok(uncached(contents(reply, &uri, exported), era))
 }
 
+/// An error with the URI that it is about, as the protocol has it.
+fn about(mut error: RpcError, uri: &str) -> RpcError {
+    if let Some(Value::Object(data)) = &mut error.data {
+        data.insert("uri".to_owned(), json!(shown(uri)));
+    }
+    error
+}
+
 /// Where the resource of a URI is, as far as the principal may know. One that is not known yet may
 /// be at a server that is just starting.
 pub(crate) async fn find(client: &Client, uri: &str) -> Option<ResourceAddress> {
-    let look = || {
-        let sees = Sight::of(client);
-        client.gateway.upstreams.features().resolve(uri, |server| sees.may_see(server))
+    let look = async || {
+        let (snapshot, sees) =
+            (client.gateway.upstreams.features_of(client).await, Sight::of(client));
+        snapshot.resolve(uri, |server| sees.may_see(server))
     };
-    if let Some(address) = look() {
+    if let Some(address) = look().await {
         return Some(address);
     }
     client.gateway.upstreams.fresh_resources(&client.gateway, PATIENCE).await;
-    look()
+    look().await
 }
 
 /// Unknown and hidden resources are recorded and answered alike.

@@ -4,16 +4,19 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, broadcast, mpsc};
+use weaver_drivers::InstanceCaller;
 use weaver_drivers::mcp::{
-    LogLevel, NotificationSink, RequestHandler, ServerList, ServerNotification, ServerRequest,
-    UpstreamConfig,
+    ClientFeatures, LogLevel, NotificationSink, RequestHandler, RpcError, ServerList,
+    ServerNotification, ServerRequest, UpstreamConfig,
 };
 use weaver_policy::PolicySet;
 use weaver_types::UpstreamName;
 
+use super::client_call::ClientCall;
 use super::feature_snapshot::ResourceAddress;
 use super::instance_key::InstanceKey;
 use super::server_feature::FeatureKind;
+use super::watched_resource::WatchedResource;
 
 /// How many notices wait for a client that reads slowly; older ones are lost to it.
 const MAX_NOTICES: usize = 256;
@@ -23,12 +26,20 @@ const MAX_ASKED: usize = 256;
 /// Something that clients may want to be told.
 #[derive(Debug, Clone)]
 pub(crate) enum Notice {
-    /// A list is no longer as it was.
-    ListChanged(ServerList),
+    /// A list of an instance is no longer as it was; without one, lists of any may be others.
+    ListChanged { list: ServerList, of: Option<ListedInstance> },
     /// A resource has changed.
-    ResourceUpdated(ResourceAddress),
+    ResourceUpdated(WatchedResource),
     /// A server logs something.
     Log(LogMessage),
+}
+
+/// An instance of a server that has lists.
+#[derive(Debug, Clone)]
+pub(crate) struct ListedInstance {
+    pub(crate) server: UpstreamName,
+    /// Which instance of it; `None` for the primary.
+    pub(crate) instance: Option<InstanceKey>,
 }
 
 /// A log message of a server, as the server wrote it.
@@ -47,6 +58,8 @@ pub(crate) struct AskedByServer {
     pub(crate) server: UpstreamName,
     /// Which instance of it; `None` for the primary.
     pub(crate) instance: Option<InstanceKey>,
+    /// The call in which it arose, where that is known.
+    pub(crate) call: Option<Arc<ClientCall>>,
     pub(crate) request: ServerRequest,
 }
 
@@ -92,7 +105,8 @@ impl ServerEvents {
                 ServerNotification::ListChanged(ServerList::Tools) => return,
                 ServerNotification::ListChanged(_) => return wake.notify_one(),
                 ServerNotification::ResourceUpdated { uri } => {
-                    Notice::ResourceUpdated(ResourceAddress { server: name.clone(), uri })
+                    let address = ResourceAddress { server: name.clone(), uri };
+                    Notice::ResourceUpdated(WatchedResource { address, instance: None })
                 }
                 ServerNotification::Log { level, logger, data } => {
                     let (server, data) = (name.clone(), Arc::new(data));
@@ -106,8 +120,8 @@ impl ServerEvents {
         config
     }
 
-    /// The configuration of a dedicated instance of a server. Of what it tells unasked, its log is
-    /// passed on; its lists are looked at when it is called.
+    /// The configuration of a dedicated instance of a server. What it tells is for its own clients;
+    /// its tools are looked at when it is called.
     pub(crate) fn attach_dedicated(
         &self,
         server: &UpstreamName,
@@ -117,10 +131,23 @@ impl ServerEvents {
         let mut config = self.with_requests(server, Some(instance), config);
         let (notices, server, instance) = (self.notices.clone(), server.clone(), instance.clone());
         config.notifications = Some(NotificationSink::new(move |told| {
-            let ServerNotification::Log { level, logger, data } = told else { return };
             let (server, instance) = (server.clone(), Some(instance.clone()));
-            let data = Arc::new(data);
-            let _ = notices.send(Notice::Log(LogMessage { server, instance, level, logger, data }));
+            let notice = match told {
+                ServerNotification::ListChanged(ServerList::Tools) => return,
+                ServerNotification::ListChanged(list) => {
+                    Notice::ListChanged { list, of: Some(ListedInstance { server, instance }) }
+                }
+                ServerNotification::ResourceUpdated { uri } => {
+                    let address = ResourceAddress { server, uri };
+                    Notice::ResourceUpdated(WatchedResource { address, instance })
+                }
+                ServerNotification::Log { level, logger, data } => {
+                    let data = Arc::new(data);
+                    Notice::Log(LogMessage { server, instance, level, logger, data })
+                }
+                _ => return,
+            };
+            let _ = notices.send(notice);
         }));
         config
     }
@@ -137,9 +164,17 @@ impl ServerEvents {
         config.request_handler = Some(RequestHandler::new(move |request| {
             let (server, instance) = (server.clone(), instance.clone());
             // One that finds no room is answered by being dropped.
-            let _ = asked.try_send(AskedByServer { server, instance, request });
+            let _ = asked.try_send(AskedByServer { server, instance, call: None, request });
         }));
         config
+    }
+
+    /// Whoever a request to the server is made for, where it is one of a client.
+    pub(crate) fn caller_at(&self, server: &UpstreamName) -> Option<InstanceCaller> {
+        let call = ClientCall::current()?;
+        let (timer, events, server) = (call.timer.clone(), self.clone(), server.clone());
+        let features = Arc::new(CallFeatures { call, events, server });
+        Some(InstanceCaller { features, timer })
     }
 
     /// Tells clients.
@@ -155,6 +190,40 @@ impl ServerEvents {
     /// What servers ask; the first caller gets it.
     pub(crate) fn asked(&self) -> Option<mpsc::Receiver<AskedByServer>> {
         self.inbox.lock().ok()?.take()
+    }
+}
+
+/// What the client of one call can do for a server.
+struct CallFeatures {
+    call: Arc<ClientCall>,
+    events: ServerEvents,
+    server: UpstreamName,
+}
+
+impl ClientFeatures for CallFeatures {
+    /// What is offered to the server, as far as this client has it.
+    fn capabilities(&self) -> Map<String, Value> {
+        let offered = (self.events.offered)(&self.server).into_iter();
+        let both = offered.filter_map(|(name, offered)| {
+            let said = self.call.capability(&name)?;
+            // A client that names no mode of elicitation takes forms.
+            let forms = || json!({ "form": {} });
+            let said = if name == "elicitation" && said == json!({}) { forms() } else { said };
+            let (offered, said) = (offered.as_object()?.clone(), said.as_object()?.clone());
+            let modes = offered.into_iter().filter(|(mode, _)| said.contains_key(mode));
+            Some((name, Value::Object(modes.collect())))
+        });
+        both.collect()
+    }
+
+    fn lacks(&self, refusal: &RpcError) {
+        self.call.lacks(refusal);
+    }
+
+    fn handle(&self, request: ServerRequest) {
+        let (server, call) = (self.server.clone(), Some(Arc::clone(&self.call)));
+        // One that finds no room is answered by being dropped.
+        let _ = self.events.asked.try_send(AskedByServer { server, instance: None, call, request });
     }
 }
 

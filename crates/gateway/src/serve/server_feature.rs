@@ -200,6 +200,26 @@ pub fn propose_features(
     all
 }
 
+/// What a server says of one of its features, in the form of a tool. `None` where it has no such
+/// feature.
+pub(crate) fn definition_of(
+    kind: FeatureKind,
+    name: &str,
+    features: &ServerFeatures,
+) -> Option<Value> {
+    match kind {
+        FeatureKind::ResourceReading => {
+            features.has_resources.then(|| reading_definition(features))
+        }
+        FeatureKind::Prompt => {
+            let prompt = features.prompts.iter().find(|prompt| prompt.identifier() == name)?;
+            Some(prompt_definition(prompt.value()))
+        }
+        FeatureKind::Completion => features.completes.then(completion_definition),
+        FeatureKind::Tool | FeatureKind::Elicitation | FeatureKind::Sampling => None,
+    }
+}
+
 fn proposed(
     upstream: &Upstream,
     id: CapabilityId,

@@ -13,10 +13,10 @@ mod sampling;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use weaver_drivers::mcp::RpcError;
+use weaver_drivers::mcp::{RpcError, ServerRequest};
 use weaver_types::UpstreamName;
 
-use super::client_link::ClientLink;
+use super::asked_client::AskedClient;
 use super::gateway::Gateway;
 use super::server_events::AskedByServer;
 use super::server_feature::FeatureKind;
@@ -32,12 +32,16 @@ const MAX_ROOTS: usize = 100;
 /// Answers what servers ask, for as long as the gateway serves.
 pub(crate) async fn serve(gateway: Arc<Gateway>) {
     let Some(mut asked) = gateway.upstreams.events.asked() else { return };
-    while let Some(AskedByServer { server, instance, request }) = asked.recv().await {
+    while let Some(AskedByServer { server, instance, call, request }) = asked.recv().await {
         let gateway = Arc::clone(&gateway);
         tokio::spawn(async move {
-            let responder = request.responder;
-            let meant = gateway.upstreams.client_meant_by(&server, instance);
-            let answering = answer(&gateway, &server, meant, &request.method, request.params);
+            let ServerRequest { method, params, key, responder, .. } = request;
+            let meant = match call {
+                Some(call) => Some(AskedClient::of_call(call)),
+                None => gateway.upstreams.client_meant_by(&server, instance),
+            };
+            let question = ServerQuestion { server: &server, key, method: &method, params };
+            let answering = answer(&gateway, question, meant.map(Arc::new));
             let answer = tokio::select! {
                 answer = answering => answer,
                 () = responder.cancelled() => return,
@@ -56,26 +60,36 @@ pub(crate) fn tell_roots_changed(gateway: &Arc<Gateway>) {
     });
 }
 
+/// What a server asks.
+struct ServerQuestion<'a> {
+    server: &'a UpstreamName,
+    /// Its name, where it stands in a result.
+    key: Option<String>,
+    method: &'a str,
+    params: Value,
+}
+
 async fn answer(
     gateway: &Gateway,
-    server: &UpstreamName,
-    meant: Option<Arc<ClientLink>>,
-    method: &str,
-    params: Value,
+    question: ServerQuestion<'_>,
+    meant: Option<Arc<AskedClient>>,
 ) -> Result<Value, RpcError> {
+    let ServerQuestion { server, key, method, params } = question;
     match method {
-        "roots/list" => Ok(roots(meant.as_deref()).await),
+        "roots/list" => Ok(roots(meant.as_deref(), key).await),
         "elicitation/create" => {
-            let link = declared(meant, "elicitation")?;
-            let shown = elicitation::shown(gateway, server, &link, &params)?;
-            let relayed = Relayed { server, kind: FeatureKind::Elicitation, method, shown, link };
+            let asked = declared(meant, "elicitation")?;
+            let shown = elicitation::shown(gateway, server, &asked, &params)?;
+            let kind = FeatureKind::Elicitation;
+            let relayed = Relayed { server, kind, key, method, shown, asked };
             let answer = relay::relay(gateway, relayed).await.map_err(refused)?;
             elicitation::checked(&params, answer)
         }
         "sampling/createMessage" => {
-            let link = declared(meant, "sampling")?;
-            let shown = sampling::shown(gateway, server, &link, params)?;
-            let relayed = Relayed { server, kind: FeatureKind::Sampling, method, shown, link };
+            let asked = declared(meant, "sampling")?;
+            let shown = sampling::shown(gateway, server, &asked, params)?;
+            let kind = FeatureKind::Sampling;
+            let relayed = Relayed { server, kind, key, method, shown, asked };
             let answer = relay::relay(gateway, relayed).await.map_err(refused)?;
             sampling::checked(gateway, answer)
         }
@@ -84,8 +98,11 @@ async fn answer(
 }
 
 /// The client that is meant, where it takes such requests.
-fn declared(meant: Option<Arc<ClientLink>>, capability: &str) -> Result<Arc<ClientLink>, RpcError> {
-    let taking = meant.filter(|link| link.capability(capability).is_some());
+fn declared(
+    meant: Option<Arc<AskedClient>>,
+    capability: &str,
+) -> Result<Arc<AskedClient>, RpcError> {
+    let taking = meant.filter(|asked| asked.capability(capability).is_some());
     taking.ok_or_else(RpcError::method_not_found)
 }
 
@@ -99,10 +116,11 @@ fn refused(refusal: Refusal) -> RpcError {
 }
 
 /// The roots of the client that is meant; none where nobody is, or it has none.
-async fn roots(meant: Option<&ClientLink>) -> Value {
+async fn roots(meant: Option<&AskedClient>, key: Option<String>) -> Value {
     let none = || json!({ "roots": [] });
-    let Some(link) = meant.filter(|link| link.capability("roots").is_some()) else { return none() };
-    let Ok(answer) = link.ask("roots/list", json!({})).await else { return none() };
+    let taking = meant.filter(|asked| asked.capability("roots").is_some());
+    let Some(asked) = taking else { return none() };
+    let Ok(answer) = asked.ask(key, "roots/list", json!({})).await else { return none() };
     let listed = answer.get("roots").and_then(Value::as_array);
     let roots = listed.into_iter().flatten().filter_map(|root| {
         let uri = root.get("uri")?.as_str()?;

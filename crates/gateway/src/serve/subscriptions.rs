@@ -12,11 +12,11 @@ use super::client::Client;
 use super::client_link::{NoticeStream, TooMany};
 use super::era::Era;
 use super::feature_request::FeatureRequest;
-use super::feature_snapshot::ResourceAddress;
 use super::gateway::Gateway;
 use super::message::{self, RpcError, code};
 use super::resources;
 use super::server_feature::FeatureKind;
+use super::watched_resource::WatchedResource;
 use crate::config::Mode;
 
 /// The key under which a notification names the stream that it belongs to.
@@ -32,19 +32,19 @@ const LISTS: [(&str, ServerList); 3] = [
 /// `resources/subscribe`: allowed where reading the resource would be.
 pub(crate) async fn subscribe(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
     let uri = asked.text("uri")?;
-    let Some(address) = readable(client, &uri).await? else {
+    let Some(watched) = readable(client, &uri).await? else {
         return Err(resources::not_found(client, &uri, Era::Legacy).await);
     };
-    if client.link.watch(&uri, address.clone()).map_err(too_many)? {
-        watch(&client.gateway, &address).await;
+    if client.link.watch(&uri, watched.clone()).map_err(too_many)? {
+        watch(&client.gateway, &watched).await;
     }
     Ok(json!({}))
 }
 
 /// `resources/unsubscribe`.
 pub(crate) async fn unsubscribe(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
-    if let Some(address) = client.link.unwatch(&asked.text("uri")?) {
-        unwatch(&client.gateway, &address).await;
+    if let Some(watched) = client.link.unwatch(&asked.text("uri")?) {
+        unwatch(&client.gateway, &watched).await;
     }
     Ok(json!({}))
 }
@@ -61,16 +61,16 @@ pub(crate) async fn listen(client: &Client, asked: FeatureRequest) -> Result<Val
     let params = json!({ "_meta": { SUBSCRIPTION_ID: id }, "notifications": agreed });
     let line = message::notification_with("notifications/subscriptions/acknowledged", params);
     let _ = asked.options.outbox.send(line).await;
-    for address in watched.values() {
-        watch(&client.gateway, address).await;
+    for watched in watched.values() {
+        watch(&client.gateway, watched).await;
     }
     // Over HTTP a client ends it by closing the stream of the answer.
     tokio::select! {
         () = asked.options.cancellation.cancelled() => {}
         () = asked.options.outbox.closed() => {}
     }
-    for address in client.link.close_stream(&id) {
-        unwatch(&client.gateway, &address).await;
+    for watched in client.link.close_stream(&id) {
+        unwatch(&client.gateway, &watched).await;
     }
     Ok(json!({ "resultType": "complete", "_meta": { SUBSCRIPTION_ID: id } }))
 }
@@ -89,8 +89,8 @@ async fn stream_of(
     let mut watched = BTreeMap::new();
     let uris = filter.get("resourceSubscriptions").and_then(Value::as_array);
     for uri in uris.into_iter().flatten().filter_map(Value::as_str) {
-        if let Ok(Some(address)) = readable(client, uri).await {
-            watched.insert(uri.to_owned(), address);
+        if let Ok(Some(resource)) = readable(client, uri).await {
+            watched.insert(uri.to_owned(), resource);
         }
     }
     let outbox = asked.options.outbox.downgrade();
@@ -109,19 +109,22 @@ fn agreed(stream: &NoticeStream) -> Map<String, Value> {
 }
 
 /// Where the resource is, if it may be read now: being told of its changes says something of it.
-async fn readable(client: &Client, uri: &str) -> Result<Option<ResourceAddress>, RpcError> {
+async fn readable(client: &Client, uri: &str) -> Result<Option<WatchedResource>, RpcError> {
     let Some(address) = resources::find(client, uri).await else { return Ok(None) };
     let id = FeatureKind::ResourceReading.id(address.server.as_str());
     let Some(id) = id else { return Ok(None) };
     let inside = |error: super::error::ServeError| RpcError::new(code::INTERNAL, error.to_string());
     let run = client.run().await.map_err(inside)?;
+    client.gateway.upstreams.callers.note_folder(client, &run.run_id);
     let principal = client.principal().map_err(inside)?;
     let caller = Caller { run: &run, principal: &principal };
     let (request, arguments) = (CapabilityRequest::new(id, ""), json!({ "uri": address.uri }));
     let call = Call { request: &request, arguments: Some(&arguments), mode: ResponseMode::Auto };
     let would = client.gateway.kernel.dry_run(caller, call);
     if would.decision.allowed() {
-        return Ok(Some(address));
+        let entry = client.gateway.upstreams.named(&address.server);
+        let instance = entry.and_then(|entry| entry.instances.begin_watching(&run.run_id));
+        return Ok(Some(WatchedResource { address, instance }));
     }
     let decision = &would.decision;
     let said = format!("{}: {}; it is not watched either", decision.primary(), decision.detail());
@@ -135,12 +138,13 @@ fn too_many(problem: TooMany) -> RpcError {
 }
 
 /// One more client watches a resource.
-async fn watch(gateway: &Gateway, address: &ResourceAddress) {
-    if !gateway.upstreams.watches.add(address) {
+async fn watch(gateway: &Gateway, watched: &WatchedResource) {
+    if !gateway.upstreams.watches.add(watched) {
         return;
     }
+    let WatchedResource { address, instance } = watched;
     if let Some(entry) = gateway.upstreams.named(&address.server)
-        && let Err(error) = entry.subscribe(&address.uri).await
+        && let Err(error) = entry.subscribe(instance.as_ref(), &address.uri).await
     {
         // Its server has none; what it tells all the same still arrives.
         tracing::debug!(upstream = %address.server, %error, "a resource is not watched");
@@ -148,12 +152,13 @@ async fn watch(gateway: &Gateway, address: &ResourceAddress) {
 }
 
 /// One client fewer watches a resource.
-pub(crate) async fn unwatch(gateway: &Gateway, address: &ResourceAddress) {
-    if !gateway.upstreams.watches.remove(address) {
+pub(crate) async fn unwatch(gateway: &Gateway, watched: &WatchedResource) {
+    if !gateway.upstreams.watches.remove(watched) {
         return;
     }
+    let WatchedResource { address, instance } = watched;
     if let Some(entry) = gateway.upstreams.named(&address.server)
-        && let Err(error) = entry.unsubscribe(&address.uri).await
+        && let Err(error) = entry.unsubscribe(instance.as_ref(), &address.uri).await
     {
         tracing::debug!(upstream = %address.server, %error, "a resource is still watched");
     }

@@ -12,14 +12,17 @@ use weaver_drivers::mcp::Redactor;
 use weaver_policy::PolicySet;
 use weaver_types::{CapabilityId, RunId, UpstreamName};
 
+use super::asked_client::AskedClient;
 use super::callers::Callers;
+use super::client::Client;
 use super::client_link::ClientLink;
 use super::entry::{Entry, EntryContext, UnavailableServer};
 use super::feature_snapshot::{FeatureSnapshot, PromptNames};
 use super::gateway::Gateway;
 use super::instance_key::InstanceKey;
 use super::own_tools;
-use super::server_events::ServerEvents;
+use super::server_events::{ListedInstance, ServerEvents};
+use super::server_feature::ServerFeatures;
 use super::server_requests::OpenRelays;
 use super::watch_counts::WatchCounts;
 use crate::config::Config;
@@ -119,15 +122,51 @@ impl Upstreams {
         self.features.load_full()
     }
 
+    /// What the servers offer to a client beside tools: a client with instances of its own sees what
+    /// those offer.
+    pub(crate) async fn features_of(&self, client: &Client) -> Arc<FeatureSnapshot> {
+        let run = client.last_run().await;
+        if let Some(run) = &run {
+            self.callers.note_folder(client, run);
+        }
+        let own = self.entries.iter().map(|entry| entry.features_of_client(run.as_ref()));
+        let own = futures_util::future::join_all(own).await;
+        if own.iter().all(Option::is_none) {
+            return self.features();
+        }
+        let all = self.entries.iter().zip(own);
+        let all = all.map(|(entry, own)| own.unwrap_or_else(|| entry.features()));
+        client.features.of(all.collect(), |all| {
+            let named =
+                self.entries.iter().map(|entry| entry.name.clone()).zip(all.iter().cloned());
+            self.snapshot(&client.gateway, &named.collect::<Vec<_>>())
+        })
+    }
+
+    fn snapshot(
+        &self,
+        gateway: &Gateway,
+        servers: &[(UpstreamName, Arc<ServerFeatures>)],
+    ) -> FeatureSnapshot {
+        let plain = gateway.config.unprefixed;
+        let names = if plain { PromptNames::Plain } else { PromptNames::Prefixed };
+        FeatureSnapshot::build(servers, names, gateway.kernel.firewall())
+    }
+
+    /// Whether what an instance of a server tells concerns a client.
+    pub(crate) fn concerns(&self, of: &ListedInstance, client: &Arc<ClientLink>) -> bool {
+        let run = self.callers.run_of(client);
+        let serves =
+            |entry: &Arc<Entry>| entry.instances.serves(of.instance.as_ref(), run.as_ref());
+        self.named(&of.server).is_some_and(serves)
+    }
+
     /// Puts the features of all together anew.
     pub(crate) fn rebuild_features(&self, gateway: &Gateway) {
         let _turn = self.rebuilding.lock();
         let all: Vec<_> =
             self.entries.iter().map(|entry| (entry.name.clone(), entry.features())).collect();
-        let plain = gateway.config.unprefixed;
-        let names = if plain { PromptNames::Plain } else { PromptNames::Prefixed };
-        let snapshot = FeatureSnapshot::build(&all, names, gateway.kernel.firewall());
-        self.features.store(Arc::new(snapshot));
+        self.features.store(Arc::new(self.snapshot(gateway, &all)));
     }
 
     /// Lists the resources again of servers that do not tell of changes, and waits for first
@@ -158,7 +197,7 @@ impl Upstreams {
         &self,
         server: &UpstreamName,
         instance: Option<InstanceKey>,
-    ) -> Option<Arc<ClientLink>> {
+    ) -> Option<AskedClient> {
         let owner = || self.named(server)?.instances.owner_of_primary();
         self.callers.meant_by(server, instance.or_else(owner).as_ref())
     }

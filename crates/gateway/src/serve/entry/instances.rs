@@ -10,16 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use serde_json::Value;
-use tokio::time::Instant;
 use weaver_agent_kernel::{AuthorizedCall, DriverError};
-use weaver_drivers::mcp::{McpError, Upstream, UpstreamConfig};
+use weaver_drivers::mcp::{LogLevel, Upstream, UpstreamConfig};
 use weaver_drivers::{InstanceSource, ServerInstance};
-use weaver_types::{BoxFuture, RunId};
+use weaver_types::{BoxFuture, RunId, UpstreamName};
 
+use super::dedicated_instance::{ApprovedItem, DedicatedInstance};
 use crate::config::Sharing;
 use crate::serve::client_folders::ClientFolders;
 use crate::serve::instance_key::InstanceKey;
+use crate::serve::server_events::ServerEvents;
 
 /// The most dedicated instances of a server.
 const MAX_DEDICATED: usize = 32;
@@ -27,21 +27,29 @@ const MAX_DEDICATED: usize = 32;
 const MAX_START: Duration = Duration::from_secs(25);
 /// How long an instance that serves a folder may be idle.
 const MAX_IDLE: Duration = Duration::from_secs(30 * 60);
-/// How often a fresh instance is asked for a tool that it does not list: some servers register their
-/// tools a moment after the handshake.
-const LOOKS: usize = 3;
-const SECOND_LOOK: Duration = Duration::from_millis(150);
 
 /// How a dedicated instance is configured.
 type ConfigureInstance = Box<dyn Fn(&InstanceKey) -> UpstreamConfig + Send + Sync>;
 
+/// Whose instances they are, and who shares them.
+pub(crate) struct InstanceSetting<'a> {
+    pub(crate) server: &'a UpstreamName,
+    pub(crate) sharing: Sharing,
+    pub(crate) events: &'a ServerEvents,
+    pub(crate) folders: &'a ClientFolders,
+}
+
 /// The instances of one server.
 pub(crate) struct Instances {
+    server: UpstreamName,
+    events: ServerEvents,
     sharing: Sharing,
     folders: ClientFolders,
     configure: ConfigureInstance,
     primary: RwLock<Arc<Upstream>>,
     table: Mutex<InstanceTable>,
+    /// From which level on log messages are wanted.
+    log_level: Mutex<Option<LogLevel>>,
 }
 
 #[derive(Default)]
@@ -58,31 +66,20 @@ struct PrimaryOwner {
     in_use: Arc<()>,
 }
 
-/// An instance for one client, or for the clients of a folder.
-struct DedicatedInstance {
-    upstream: Arc<Upstream>,
-    /// What it lists, on which connection.
-    listing: tokio::sync::Mutex<Option<InstanceListing>>,
-    last_used: Mutex<Instant>,
-}
-
-struct InstanceListing {
-    generation: u64,
-    tools: BTreeMap<String, Value>,
-}
-
-/// Where the calls of one tool go.
-pub(crate) struct ToolInstances {
-    pub(crate) instances: Arc<Instances>,
-    pub(crate) tool: Arc<ApprovedTool>,
+/// Where the calls of one tool, or of one feature beside tools, go.
+pub(super) struct ItemInstances {
+    pub(super) instances: Arc<Instances>,
+    pub(super) item: Arc<ApprovedItem>,
     /// The connection of the primary instance on which it was listed.
-    pub(crate) generation: u64,
+    pub(super) generation: u64,
 }
 
-/// A tool as the primary instance lists it, which is what was approved.
-pub(crate) struct ApprovedTool {
-    pub(crate) name: String,
-    pub(crate) listed: Arc<Value>,
+/// The instance that serves a client.
+pub(super) enum ServingInstance {
+    Primary,
+    Dedicated(Arc<DedicatedInstance>),
+    /// One that is started with its first call; the primary is another client's.
+    Unborn,
 }
 
 /// The instance for a call, and one that had to make room for it.
@@ -105,17 +102,20 @@ impl From<ChosenInstance> for InstanceChoice {
 
 impl Instances {
     pub(crate) fn new(
-        sharing: Sharing,
-        folders: &ClientFolders,
+        setting: InstanceSetting<'_>,
         primary: UpstreamConfig,
         configure: ConfigureInstance,
     ) -> Self {
+        let InstanceSetting { server, sharing, events, folders } = setting;
         Self {
+            server: server.clone(),
+            events: events.clone(),
             sharing,
             folders: folders.clone(),
             configure,
             primary: RwLock::new(Arc::new(Upstream::new(primary))),
             table: Mutex::default(),
+            log_level: Mutex::default(),
         }
     }
 
@@ -176,12 +176,67 @@ impl Instances {
         })
     }
 
-    fn key(&self, call: &AuthorizedCall) -> Option<InstanceKey> {
+    fn key(&self, run: &RunId) -> Option<InstanceKey> {
         match self.sharing {
             Sharing::All => None,
-            Sharing::Client => Some(InstanceKey::Run(call.run_id().clone())),
-            Sharing::Folder => self.folders.of(call.run_id()).map(InstanceKey::Folder),
+            Sharing::Client => Some(InstanceKey::Run(run.clone())),
+            Sharing::Folder => self.folders.of(run).map(InstanceKey::Folder),
         }
+    }
+
+    /// The instance that serves the client of a run now.
+    pub(super) fn serving(&self, run: Option<&RunId>) -> ServingInstance {
+        let (key, table) = (run.and_then(|run| self.key(run)), self.table());
+        match (key, &table.primary_owner) {
+            (Some(key), Some(owner)) if owner.key == key => ServingInstance::Primary,
+            (Some(key), owner) => match table.dedicated.get(&key) {
+                Some(dedicated) => ServingInstance::Dedicated(Arc::clone(dedicated)),
+                None if owner.is_some() => ServingInstance::Unborn,
+                None => ServingInstance::Primary,
+            },
+            (None, Some(_)) => ServingInstance::Unborn,
+            (None, None) => ServingInstance::Primary,
+        }
+    }
+
+    /// The instance at which the client of a run watches resources, which is its own from here on;
+    /// `None` for the primary.
+    pub(crate) fn begin_watching(&self, run: &RunId) -> Option<InstanceKey> {
+        let key = self.key(run)?;
+        let InstanceChoice { instance, ended } = self.choose(Some(key.clone())).ok()?;
+        if let Some(ended) = ended {
+            tokio::spawn(async move { ended.upstream.close().await });
+        }
+        match instance {
+            ChosenInstance::Primary(_) => None,
+            ChosenInstance::Dedicated(_) => Some(key),
+        }
+    }
+
+    /// Whether an instance serves the client of a run; the primary where none is named.
+    pub(crate) fn serves(&self, instance: Option<&InstanceKey>, run: Option<&RunId>) -> bool {
+        match (instance, self.serving(run)) {
+            (None, ServingInstance::Primary) => true,
+            (Some(instance), ServingInstance::Dedicated(_)) => {
+                run.and_then(|run| self.key(run)).as_ref() == Some(instance)
+            }
+            _ => false,
+        }
+    }
+
+    /// The instance of this key, where it is there; the primary where none is named.
+    pub(super) fn named(&self, instance: Option<&InstanceKey>) -> Option<Arc<Upstream>> {
+        let Some(key) = instance else { return Some(self.primary()) };
+        self.table().dedicated.get(key).map(|dedicated| Arc::clone(&dedicated.upstream))
+    }
+
+    /// Log messages from this level on are wanted of every instance.
+    pub(super) fn note_log_level(&self, level: LogLevel) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    }
+
+    fn log_level(&self) -> Option<LogLevel> {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn choose(&self, key: Option<InstanceKey>) -> Result<InstanceChoice, DriverError> {
@@ -236,93 +291,15 @@ fn is_in_use<T>(held: &Arc<T>) -> bool {
     Arc::strong_count(held) > 1
 }
 
-impl DedicatedInstance {
-    fn new(config: UpstreamConfig) -> Self {
-        Self {
-            upstream: Arc::new(Upstream::new(config)),
-            listing: tokio::sync::Mutex::default(),
-            last_used: Mutex::new(Instant::now()),
-        }
-    }
-
-    fn touch(&self) {
-        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    }
-
-    fn idle(&self) -> Duration {
-        self.last_used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
-    }
-
-    /// The connection for a call of the tool. A start that takes longer than `patience` goes on, so
-    /// that a later call finds the server there; this one was not sent.
-    async fn ready(
-        self: &Arc<Self>,
-        tool: Arc<ApprovedTool>,
-        patience: Duration,
-    ) -> Result<u64, DriverError> {
-        if self.listing.try_lock().is_ok_and(|listing| listing.is_some()) {
-            return self.listing(&tool).await;
-        }
-        let starting = Arc::clone(self);
-        let starting = tokio::spawn(async move { starting.listing(&tool).await });
-        match tokio::time::timeout(patience, starting).await {
-            Ok(Ok(ready)) => ready,
-            Ok(Err(_)) => Err(DriverError::Unavailable("the server was not started".to_owned())),
-            Err(_) => Err(DriverError::Unavailable(
-                "the server is still starting for this client; nothing was sent, call again in a \
-                 moment"
-                    .to_owned(),
-            )),
-        }
-    }
-
-    /// The connection on which it lists the tool just as it was approved; connects where there is none.
-    async fn listing(&self, tool: &ApprovedTool) -> Result<u64, DriverError> {
-        let name = &tool.name;
-        let mut listing = self.listing.lock().await;
-        let connected = self.upstream.connection().await;
-        let connection = connected.map_err(unavailable)?;
-        let stale = self.upstream.tools_stale().await;
-        let mut known =
-            listing.take().filter(|known| !stale && known.generation == connection.generation());
-        for _ in 0..LOOKS {
-            let current = match known.take() {
-                Some(known) => known,
-                None => self.list().await?,
-            };
-            match current.tools.get(name) {
-                Some(listed) if *listed == *tool.listed => {
-                    return Ok(listing.insert(current).generation);
-                }
-                Some(_) => break,
-                None => tokio::time::sleep(SECOND_LOOK).await,
-            }
-        }
-        Err(DriverError::Unavailable(format!(
-            "the instance of the server that was started for this client does not list `{name}` as \
-             it was approved; nothing was sent"
-        )))
-    }
-
-    async fn list(&self) -> Result<InstanceListing, DriverError> {
-        let (connection, tools) = self.upstream.listing().await.map_err(unavailable)?;
-        let tools = tools.iter().map(|tool| (tool.name().to_owned(), tool.value().clone()));
-        Ok(InstanceListing { generation: connection.generation(), tools: tools.collect() })
-    }
-}
-
-fn unavailable(error: McpError) -> DriverError {
-    DriverError::Unavailable(error.explained())
-}
-
-impl InstanceSource for ToolInstances {
+impl InstanceSource for ItemInstances {
     fn instance(
         &self,
         call: &AuthorizedCall,
     ) -> BoxFuture<'static, Result<ServerInstance, DriverError>> {
-        let choice = self.instances.choose(self.instances.key(call));
+        let choice = self.instances.choose(self.instances.key(call.run_id()));
+        let caller = self.instances.events.caller_at(&self.instances.server);
         let (primary, generation) = (self.instances.primary(), self.generation);
-        let tool = Arc::clone(&self.tool);
+        let (item, log_level) = (Arc::clone(&self.item), self.instances.log_level());
         let call_timeout = primary.config().limits.call_timeout.min(call.timeout());
         let patience = MAX_START.min(call_timeout * 3 / 4);
         Box::pin(async move {
@@ -332,16 +309,18 @@ impl InstanceSource for ToolInstances {
             }
             match instance {
                 ChosenInstance::Primary(in_use) => {
-                    let primary = ServerInstance::new(primary, Some(generation));
+                    let primary = ServerInstance::new(primary, Some(generation)).called_by(caller);
                     Ok(match in_use {
                         Some(in_use) => primary.guarded(in_use),
                         None => primary,
                     })
                 }
                 ChosenInstance::Dedicated(dedicated) => {
-                    let generation = dedicated.ready(tool, patience).await?;
+                    dedicated.want_log(log_level).await;
+                    let generation = dedicated.ready(item, patience).await?;
                     let upstream = Arc::clone(&dedicated.upstream);
-                    Ok(ServerInstance::new(upstream, Some(generation)).guarded(dedicated))
+                    let instance = ServerInstance::new(upstream, Some(generation));
+                    Ok(instance.called_by(caller).guarded(dedicated))
                 }
             }
         })

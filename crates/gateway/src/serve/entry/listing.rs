@@ -10,8 +10,8 @@ use weaver_drivers::confine::Enforced;
 use weaver_drivers::mcp::{Connection, ListedTool, McpError};
 use weaver_types::{Capability, CapabilityId, EventKind};
 
+use super::dedicated_instance::ApprovedItem;
 use super::features::FeatureRegistrations;
-use super::instances::{ApprovedTool, ToolInstances};
 use super::{Entry, State};
 use crate::serve::gateway::Gateway;
 use crate::serve::server_feature::ServerFeatures;
@@ -121,15 +121,14 @@ impl Entry {
                 Ok(capability) => {
                     let runtime = tokio::runtime::Handle::current();
                     let raw = Arc::new(tool.value().clone());
-                    let approved =
-                        ApprovedTool { name: tool.name().to_owned(), listed: Arc::clone(&raw) };
+                    let name = tool.name().to_owned();
+                    let item = ApprovedItem::Tool { name, listed: Arc::clone(&raw) };
                     let driver = McpDriver::new(self.upstream(), tool.name(), runtime)
-                        .with_instances(Arc::new(ToolInstances {
-                            instances: Arc::clone(&self.instances),
-                            tool: Arc::new(approved),
-                            generation,
-                        }))
+                        .with_instances(self.instances_for(item, generation))
                         .with_request_meta(telemetry::request_meta());
+                    let as_task = tool.value().pointer("/execution/taskSupport");
+                    let only_as_task = as_task.is_some_and(|support| support == "required");
+                    let driver = if only_as_task { driver.as_task() } else { driver };
                     listed.insert(capability.id().clone(), raw);
                     set.push((capability, telemetry::timed(Arc::new(driver))));
                 }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use super::*;
+use crate::serve::client_call::ClientCall;
 use crate::serve::client_link::ClientLink;
 
 fn request(params: Value) -> Request {
@@ -14,18 +15,20 @@ fn request(params: Value) -> Request {
 
 /// A call that asks twice and says what it was told.
 fn call(link: &Arc<ClientLink>, of: &Request) -> RunningCall {
-    let asking = Arc::clone(link);
+    let identity = RequestIdentity::of(of, true);
+    let (asking, questions) = ClientCall::open(link, identity.capabilities().cloned(), None);
     let answer = async move {
         let mut told = Vec::new();
         for n in [1, 2] {
-            let answer = asking.ask("elicitation/create", json!({ "n": n })).await;
+            let answer =
+                asking.ask(Some("name".to_owned()), "elicitation/create", json!({ "n": n })).await;
             told.push(answer.map_err(|error| RpcError::new(error.code, error.message))?);
         }
         Ok(Value::Array(told))
     };
     let places = Arc::new(Semaphore::new(2));
     let permit = || Arc::clone(&places).try_acquire_owned().unwrap();
-    RunningCall::start(RequestIdentity::of(of, true), link, [permit(), permit()], answer)
+    RunningCall::start(identity, questions, [permit(), permit()], answer)
 }
 
 async fn asked(link: &ClientLink, mut call: RunningCall) -> (String, String, Value) {
@@ -46,17 +49,18 @@ async fn a_call_is_taken_up_again_with_its_answers_until_it_ends() {
         request(json!({"name": "a", "arguments": {}, "requestState": state,
             "inputResponses": responses}))
     };
+    assert_eq!(name, "name", "its server calls it so");
     // Answers to nothing ask again, under another name.
     let wrong = again(&state, json!({"other": {"action": "accept"}}));
-    let resumed = link.parked.resume(&link, &wrong).unwrap().unwrap();
+    let resumed = link.parked.resume(&wrong).unwrap().unwrap();
     let (fresh, same, _) = asked(&link, resumed).await;
     assert!(fresh != state && same == name);
     let answers = again(&fresh, json!({ &name: {"a": 1}, "extra": {} }));
-    let resumed = link.parked.resume(&link, &answers).unwrap().unwrap();
+    let resumed = link.parked.resume(&answers).unwrap().unwrap();
     let (last, name, question) = asked(&link, resumed).await;
     assert_eq!(question["params"]["n"], 2);
     let answers = again(&last, json!({ name: {"a": 2} }));
-    let mut resumed = link.parked.resume(&link, &answers).unwrap().unwrap();
+    let mut resumed = link.parked.resume(&answers).unwrap().unwrap();
     let CallStep::Ended(Ok(Ok(result))) = resumed.next_step().await else { panic!("not ended") };
     assert_eq!(result, json!([{"a": 1}, {"a": 2}]));
 }
@@ -73,13 +77,13 @@ async fn nobody_takes_up_what_is_another_request() {
         json!({"name": "a", "arguments": {}, "requestState": 7}),
         json!({"name": "a", "arguments": {}, "requestState": state, "inputResponses": null}),
     ] {
-        let refused = link.parked.resume(&link, &request(odd.clone())).err().unwrap();
+        let refused = link.parked.resume(&request(odd.clone())).err().unwrap();
         assert_eq!(refused.code, code::INVALID_PARAMS, "{odd}");
     }
     let again = request(json!({"name": "a", "arguments": {}, "requestState": state}));
-    assert!(link.parked.resume(&link, &again).unwrap().is_some(), "it still waits");
-    assert!(link.parked.resume(&link, &again).is_err(), "once");
-    assert!(link.parked.resume(&link, &first).unwrap().is_none(), "a request of its own");
+    assert!(link.parked.resume(&again).unwrap().is_some(), "it still waits");
+    assert!(link.parked.resume(&again).is_err(), "once");
+    assert!(link.parked.resume(&first).unwrap().is_none(), "a request of its own");
 }
 
 #[tokio::test]

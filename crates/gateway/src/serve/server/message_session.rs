@@ -31,6 +31,14 @@ impl MessageSession {
         answers
     }
 
+    /// The same for a message that stands alone (2026-07-28): its id is no other message's concern, and
+    /// whoever stops to receive no longer wants the answer.
+    pub async fn take_alone(&self, message: &[u8]) -> mpsc::Receiver<Vec<u8>> {
+        let (outbox, answers) = mpsc::channel(MAX_ANSWERS);
+        self.requests.take_alone(message, &outbox).await;
+        answers
+    }
+
     /// Ends when there is something to tell the client, or to ask it, beside the answers to its
     /// requests; the line says it.
     pub async fn changed(&self) -> Vec<u8> {

@@ -5,7 +5,7 @@ use weaver_drivers::mcp::RpcError;
 use weaver_types::UpstreamName;
 
 use super::INVALID_PARAMS;
-use crate::serve::client_link::ClientLink;
+use crate::serve::asked_client::AskedClient;
 use crate::serve::form_values;
 use crate::serve::gateway::Gateway;
 use crate::serve::sanitised_description as sanitised;
@@ -18,7 +18,7 @@ const MAX_MESSAGE: usize = 4_000;
 pub(super) fn shown(
     gateway: &Gateway,
     server: &UpstreamName,
-    link: &ClientLink,
+    asked: &AskedClient,
     params: &Value,
 ) -> Result<Value, RpcError> {
     let invalid = |problem: &str| RpcError::new(INVALID_PARAMS, problem);
@@ -33,11 +33,11 @@ pub(super) fn shown(
             form_values::check_form(form).map_err(|problem| invalid(&problem.to_string()))?;
             out.insert("requestedSchema".to_owned(), sanitised::schema(firewall, form));
             // What older clients do not know is not said to them.
-            if takes(link, "form") {
+            if takes(asked, "form") {
                 out.insert("mode".to_owned(), json!("form"));
             }
         }
-        "url" if takes(link, "url") => {
+        "url" if takes(asked, "url") => {
             let url = text("url").ok_or_else(|| invalid("`url` must be a string"))?;
             if !is_opened(url) {
                 return Err(invalid("`url` must be an https address without hidden characters"));
@@ -52,8 +52,8 @@ pub(super) fn shown(
     Ok(Value::Object(out))
 }
 
-fn takes(link: &ClientLink, mode: &str) -> bool {
-    link.capability("elicitation").is_some_and(|said| said.get(mode).is_some())
+fn takes(asked: &AskedClient, mode: &str) -> bool {
+    asked.capability("elicitation").is_some_and(|said| said.get(mode).is_some())
 }
 
 /// An address that a person may be sent to. Whether it is the right one the person decides, who sees

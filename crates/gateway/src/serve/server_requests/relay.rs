@@ -16,22 +16,24 @@ use weaver_types::{
     RawResult, ReasonCode, ResponseMode, UpstreamName, Verdict,
 };
 
+use crate::serve::asked_client::AskedClient;
 use crate::serve::call;
-use crate::serve::client_link::ClientLink;
 use crate::serve::gateway::Gateway;
 use crate::serve::server_feature::FeatureKind;
 
-/// How long a person may take: as long as any call.
+/// How long passing a request on may take, without the time that the client takes.
 const TIMEOUT_MS: u32 = 60_000;
 
 /// A request of a server that is to be passed on.
 pub(super) struct Relayed<'a> {
     pub(super) server: &'a UpstreamName,
     pub(super) kind: FeatureKind,
+    /// Its name, where it stands in a result.
+    pub(super) key: Option<String>,
     pub(super) method: &'a str,
     /// What the client is shown.
     pub(super) shown: Value,
-    pub(super) link: Arc<ClientLink>,
+    pub(super) asked: Arc<AskedClient>,
 }
 
 /// Why a request of a server has no answer.
@@ -52,9 +54,10 @@ pub(crate) struct OpenRelays {
 }
 
 struct OpenRelay {
+    key: Option<String>,
     method: String,
     shown: Value,
-    link: Arc<ClientLink>,
+    asked: Arc<AskedClient>,
     tell: oneshot::Sender<Result<Value, RpcError>>,
 }
 
@@ -76,8 +79,9 @@ impl OpenRelays {
 
 /// Passes a request on, where policy and contracts allow it.
 pub(super) async fn relay(gateway: &Gateway, relayed: Relayed<'_>) -> Result<Value, Refusal> {
-    let Relayed { server, kind, method, shown, link } = relayed;
-    let client = link.client().ok_or(Refusal::Unanswered)?;
+    let Relayed { server, kind, key, method, shown, asked } = relayed;
+    let asking = Arc::clone(&asked);
+    let client = gateway.upstreams.callers.client_of(asked.link()).ok_or(Refusal::Unanswered)?;
     let id = kind.id(server.as_str()).ok_or(Refusal::Policy)?;
     let request = CapabilityRequest::new(id.clone(), "");
     let refuse = async |said: Contribution| {
@@ -94,7 +98,7 @@ pub(super) async fn relay(gateway: &Gateway, relayed: Relayed<'_>) -> Result<Val
     }
     let (tell, told) = oneshot::channel();
     let relays = Arc::clone(&gateway.upstreams.relays);
-    let open = OpenRelay { method: method.to_owned(), shown: shown.clone(), link, tell };
+    let open = OpenRelay { key, method: method.to_owned(), shown: shown.clone(), asked, tell };
     let number = relays.open(open);
     // However this ends, nothing stays open.
     let _closed = Closed { relays: &relays, number };
@@ -111,7 +115,7 @@ pub(super) async fn relay(gateway: &Gateway, relayed: Relayed<'_>) -> Result<Val
         let said = Contribution::new(Check::Rule, Verdict::Deny, reason, detail);
         return Err(refuse(said).await);
     }
-    let done = gateway.kernel.execute(caller, call).await;
+    let done = asking.scope(gateway.kernel.execute(caller, call)).await;
     if !done.decision.allowed() {
         return Err(Refusal::Policy);
     }
@@ -157,7 +161,13 @@ pub(crate) fn capabilities(
             output_label: Label::clean(),
             ..CapabilityDraft::new(id, title, Effects::READ_OPEN, Agents::Any)
         };
-        Some((draft.build().ok()?, driver(relays)))
+        match draft.build() {
+            Ok(capability) => Some((capability, driver(relays))),
+            Err(error) => {
+                tracing::error!(%error, "a server cannot ask its client");
+                None
+            }
+        }
     })
     .collect()
 }
@@ -169,8 +179,8 @@ fn driver(relays: &Arc<OpenRelays>) -> Arc<dyn Driver> {
         let open = number.and_then(|number| relays.take(number));
         async move {
             let gone = || DriverError::Invalid("no server asks this".to_owned());
-            let OpenRelay { method, shown, link, tell } = open.ok_or_else(gone)?;
-            let answer = link.ask(&method, shown).await;
+            let OpenRelay { key, method, shown, asked, tell } = open.ok_or_else(gone)?;
+            let answer = asked.ask(key, &method, shown).await;
             let said = answer.as_ref().map(|answer| answer.get("action").and_then(Value::as_str));
             let ended = match said {
                 Ok(Some("accept")) => "accept",

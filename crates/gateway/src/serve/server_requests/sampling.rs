@@ -5,7 +5,7 @@ use weaver_drivers::mcp::RpcError;
 use weaver_types::UpstreamName;
 
 use super::INVALID_PARAMS;
-use crate::serve::client_link::ClientLink;
+use crate::serve::asked_client::AskedClient;
 use crate::serve::gateway::Gateway;
 
 /// Fields of a request that are passed on as they are.
@@ -19,14 +19,14 @@ const ANSWERED: [&str; 4] = ["role", "content", "model", "stopReason"];
 pub(super) fn shown(
     gateway: &Gateway,
     server: &UpstreamName,
-    link: &ClientLink,
+    asked: &AskedClient,
     params: Value,
 ) -> Result<Value, RpcError> {
     let Value::Object(params) = params else {
         return Err(RpcError::new(INVALID_PARAMS, "`params` must be an object"));
     };
     let wants_tools = params.contains_key("tools") || params.contains_key("toolChoice");
-    let takes_tools = link.capability("sampling").is_some_and(|said| said.get("tools").is_some());
+    let takes_tools = asked.capability("sampling").is_some_and(|said| said.get("tools").is_some());
     if wants_tools && !takes_tools {
         return Err(RpcError::new(INVALID_PARAMS, "the client takes no tools here"));
     }

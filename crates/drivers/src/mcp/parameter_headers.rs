@@ -1,0 +1,129 @@
+//! Headers that repeat arguments of a tool (2026-07-28 over HTTP): a schema names them by
+//! `x-mcp-header`, and whatever stands before the server can route by them.
+
+use std::collections::BTreeSet;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use serde_json::{Map, Value};
+
+use super::headers;
+
+const ANNOTATION: &str = "x-mcp-header";
+const PREFIX: &str = "mcp-param-";
+/// How deep objects in arguments are looked through.
+const MAX_DEPTH: usize = 8;
+/// Most headers of one tool.
+const MAX_HEADERS: usize = 64;
+
+/// The headers of one tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ParameterHeaders(Vec<ParameterHeader>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ParameterHeader {
+    /// The names that lead to the argument.
+    path: Vec<String>,
+    header: HeaderName,
+}
+
+impl ParameterHeaders {
+    /// The headers that a tool's schema names; `None` where it names one that cannot be, for then
+    /// the tool is not to be called.
+    pub(crate) fn of(tool: &Value) -> Option<Self> {
+        let mut found = Self::default();
+        let schema = tool.get("inputSchema").unwrap_or(&Value::Null);
+        found.collect(schema, &mut Vec::new())?;
+        let names: BTreeSet<&str> = found.0.iter().map(|one| one.header.as_str()).collect();
+        (names.len() == found.0.len() && names.len() <= MAX_HEADERS).then_some(found)
+    }
+
+    fn collect(&mut self, schema: &Value, path: &mut Vec<String>) -> Option<()> {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for (name, field) in properties.into_iter().flatten() {
+            path.push(name.clone());
+            if let Some(named) = field.get(ANNOTATION) {
+                let kind = field.get("type").and_then(Value::as_str)?;
+                if !matches!(kind, "string" | "integer" | "boolean") {
+                    return None;
+                }
+                let named = named.as_str().filter(|named| !named.is_empty())?;
+                let header = HeaderName::from_bytes(format!("{PREFIX}{named}").as_bytes()).ok()?;
+                self.0.push(ParameterHeader { path: path.clone(), header });
+            }
+            if path.len() < MAX_DEPTH {
+                self.collect(field, path)?;
+            }
+            path.pop();
+        }
+        Some(())
+    }
+
+    /// The headers for these arguments. What is not given, or is null, has none.
+    pub(crate) fn values(&self, arguments: &Map<String, Value>) -> Vec<(HeaderName, HeaderValue)> {
+        let value = |one: &ParameterHeader| {
+            let (first, rest) = one.path.split_first()?;
+            let given = rest.iter().try_fold(arguments.get(first)?, |value, name| value.get(name));
+            let text = match given? {
+                Value::String(text) => text.clone(),
+                Value::Bool(yes) => yes.to_string(),
+                Value::Number(number) if !number.is_f64() => number.to_string(),
+                _ => return None,
+            };
+            Some((one.header.clone(), headers::text_value(&text)?))
+        };
+        self.0.iter().filter_map(value).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(properties: Value) -> Option<ParameterHeaders> {
+        ParameterHeaders::of(&json!({"inputSchema": {"type": "object", "properties": properties}}))
+    }
+
+    #[test]
+    fn annotated_arguments_stand_in_headers_as_they_can_travel() {
+        let found = of(json!({
+            "region": {"type": "string", "x-mcp-header": "Region"},
+            "deep": {"type": "object", "properties": {
+                "count": {"type": "integer", "x-mcp-header": "Count"}}},
+            "flag": {"type": "boolean", "x-mcp-header": "Method"},
+            "none": {"type": "string", "x-mcp-header": "None"},
+            "plain": {"type": "string"},
+        }));
+        let arguments = json!({"region": " größe", "deep": {"count": 7}, "flag": false,
+            "none": null, "plain": "x"});
+        let sent = found.unwrap().values(arguments.as_object().unwrap());
+        let mut sent: Vec<(&str, &str)> =
+            sent.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
+        sent.sort_unstable();
+        assert_eq!(
+            sent,
+            [
+                ("mcp-param-count", "7"),
+                ("mcp-param-method", "false"),
+                ("mcp-param-region", "=?base64?IGdyw7bDn2U=?="),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_tool_with_a_header_that_cannot_be_is_none() {
+        let one = |kind: &str, name: &str| of(json!({"a": {"type": kind, "x-mcp-header": name}}));
+        assert!(one("string", "Region").is_some() && of(json!({})).is_some());
+        for name in ["", "My Region", "Region:Primary", "Région", "a\tb"] {
+            assert!(one("string", name).is_none(), "{name:?}");
+        }
+        for kind in ["object", "array", "null", "number"] {
+            assert!(one(kind, "X").is_none(), "{kind}");
+        }
+        assert!(of(json!({"a": {"type": "string", "x-mcp-header": 7}})).is_none());
+        let twice = json!({"a": {"type": "string", "x-mcp-header": "Field"},
+            "b": {"type": "string", "x-mcp-header": "field"}});
+        assert!(of(twice).is_none());
+    }
+}

@@ -1,0 +1,115 @@
+//! Events of one stream, kept for a client whose connection breaks off.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+/// How many events of a stream are kept.
+const MAX_EVENTS: usize = 256;
+/// How many bytes of events are kept beside the latest one.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// The events of one stream with their numbers. The oldest go first where there is no room.
+#[derive(Default)]
+pub(super) struct EventBuffer {
+    state: Mutex<EventState>,
+    more: Notify,
+}
+
+#[derive(Default)]
+struct EventState {
+    last: u64,
+    kept: VecDeque<(u64, Vec<u8>)>,
+    bytes: usize,
+    /// When the last event came of a stream that has an end.
+    ended: Option<Instant>,
+}
+
+impl EventBuffer {
+    /// Adds an event.
+    pub(super) fn push(&self, line: Vec<u8>) {
+        let mut state = self.lock();
+        state.last += 1;
+        state.bytes = state.bytes.saturating_add(line.len());
+        let number = state.last;
+        state.kept.push_back((number, line));
+        while state.kept.len() > MAX_EVENTS || state.bytes > MAX_BYTES && state.kept.len() > 1 {
+            let Some((_, oldest)) = state.kept.pop_front() else { break };
+            state.bytes = state.bytes.saturating_sub(oldest.len());
+        }
+        drop(state);
+        self.more.notify_waiters();
+    }
+
+    /// No event comes any more.
+    pub(super) fn end(&self) {
+        self.lock().ended = Some(Instant::now());
+        self.more.notify_waiters();
+    }
+
+    /// For how long it has been at its end.
+    pub(super) fn ended_for(&self) -> Option<Duration> {
+        self.lock().ended.map(|ended| ended.elapsed())
+    }
+
+    /// The number of the latest event.
+    pub(super) fn last(&self) -> u64 {
+        self.lock().last
+    }
+
+    /// Waits for the next event after this number; `None` where there will be none.
+    pub(super) async fn after(&self, number: u64) -> Option<(u64, Vec<u8>)> {
+        loop {
+            let more = self.more.notified();
+            tokio::pin!(more);
+            // From here on no event is missed.
+            more.as_mut().enable();
+            {
+                let state = self.lock();
+                let found = state.kept.iter().find(|(kept, _)| *kept > number);
+                match found {
+                    Some(event) => return Some(event.clone()),
+                    None if state.ended.is_some() => return None,
+                    None => {}
+                }
+            }
+            more.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, EventState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stream_goes_on_after_any_event_until_its_end() {
+        let events = EventBuffer::default();
+        for word in ["a", "b", "c"] {
+            events.push(word.into());
+        }
+        assert_eq!(events.after(1).await, Some((2, b"b".to_vec())));
+        let waiting = events.after(3);
+        let ending = async { events.end() };
+        assert_eq!(tokio::join!(waiting, ending).0, None);
+        assert_eq!(events.after(2).await, Some((3, b"c".to_vec())), "it may be read again");
+        assert!(events.ended_for().is_some());
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_bounded_and_the_latest_is_always_there() {
+        let events = EventBuffer::default();
+        for _ in 0..=MAX_EVENTS {
+            events.push(b"x".to_vec());
+        }
+        assert_eq!(events.after(0).await.unwrap().0, 2);
+        events.push(vec![b'y'; MAX_BYTES + 1]);
+        assert_eq!(events.after(0).await.unwrap().0, events.last());
+    }
+}

@@ -1,0 +1,123 @@
+//! The client that a server asks something.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use weaver_drivers::mcp::{RpcError, TimerPause};
+
+use super::client_call::ClientCall;
+use super::client_link::ClientLink;
+use super::heartbeat;
+
+/// How often a client hears that its call waits for an answer.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// How long a client may take to answer.
+const MAX_WAIT: Duration = Duration::from_secs(10 * 60);
+
+/// The client that a server means, and the calls of it in which the question can have arisen.
+pub(crate) struct AskedClient {
+    link: Arc<ClientLink>,
+    calls: Vec<Arc<ClientCall>>,
+}
+
+impl AskedClient {
+    /// A client with its calls under way at the server.
+    pub(crate) fn new(link: Arc<ClientLink>, calls: Vec<Arc<ClientCall>>) -> Self {
+        Self { link, calls }
+    }
+
+    /// The client of the one call in which the question arose.
+    pub(crate) fn of_call(call: Arc<ClientCall>) -> Self {
+        Self { link: Arc::clone(call.link()), calls: vec![call] }
+    }
+
+    pub(crate) fn link(&self) -> &Arc<ClientLink> {
+        &self.link
+    }
+
+    /// What the client says of one of its capabilities. Nothing where it is asked in the results of
+    /// its calls, and it is not known in which of them the question arose.
+    pub(crate) fn capability(&self, name: &str) -> Option<Value> {
+        match self.calls.as_slice() {
+            [call] => call.capability(name),
+            calls if calls.iter().any(|call| call.asks_in_result()) => None,
+            _ => self.link.session_capability(name).filter(Value::is_object),
+        }
+    }
+
+    /// Does work whose time limits stand still as those of its calls do.
+    pub(crate) async fn scope<T>(&self, work: impl Future<Output = T>) -> T {
+        match self.calls.first() {
+            Some(call) => call.scope(work).await,
+            None => work.await,
+        }
+    }
+
+    /// Asks the client, and waits for its answer. The time limits of its calls stand still meanwhile,
+    /// and it hears that they go on.
+    pub(crate) async fn ask(
+        &self,
+        key: Option<String>,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, RpcError> {
+        let _pauses: Vec<TimerPause> = self.calls.iter().map(|call| call.timer.pause()).collect();
+        let asking = async {
+            match self.calls.as_slice() {
+                [call] => call.ask(key, method, params).await,
+                calls if calls.iter().any(|call| call.asks_in_result()) => {
+                    Err(RpcError::method_not_found())
+                }
+                _ => self.link.ask(method, params).await,
+            }
+        };
+        let told = self.calls.iter().filter_map(|call| call.progress.clone()).collect::<Vec<_>>();
+        let asking = tokio::time::timeout(MAX_WAIT, asking);
+        let message = "waiting for an answer of the client";
+        let answer = heartbeat::during(asking, HEARTBEAT, &told, message).await;
+        answer.unwrap_or_else(|_| Err(RpcError::new(-32603, "nobody answered in time")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use serde_json::{Map, json};
+    use weaver_types::Progress;
+
+    use super::*;
+    use crate::serve::progress_reporter::ProgressReporter;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_stands_still_and_its_client_hears_of_it_while_a_person_thinks() {
+        let told = Arc::<Mutex<Vec<Progress>>>::default();
+        let seen = Arc::clone(&told);
+        let reporter = ProgressReporter::new(move |progress| seen.lock().unwrap().push(progress));
+        let takes = Map::from_iter([("elicitation".to_owned(), json!({}))]);
+        let (call, mut questions) =
+            ClientCall::open(&Arc::default(), Some(takes), Some(Arc::new(reporter)));
+        let (limit, timer) = (Duration::from_secs(5), call.timer.clone());
+        let asking = tokio::spawn(async move {
+            AskedClient::of_call(call).ask(None, "elicitation/create", json!({})).await
+        });
+        let question = questions.recv().await.unwrap();
+        let limited = tokio::spawn(async move { timer.elapsed(limit).await });
+        tokio::time::sleep(Duration::from_secs(65)).await;
+        assert!(!limited.is_finished(), "five seconds are not over for the server");
+        assert_eq!(told.lock().unwrap().len(), 6, "{told:?}");
+        let _ = question.tell.send(Ok(json!({ "action": "accept" })));
+        assert_eq!(asking.await.unwrap(), Ok(json!({ "action": "accept" })));
+        limited.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_is_waited_for_without_end() {
+        let (call, _questions) = ClientCall::open(&Arc::default(), Some(Map::new()), None);
+        let asked = AskedClient::of_call(call).ask(None, "roots/list", json!({})).await;
+        assert_eq!(asked.unwrap_err().code, -32603);
+    }
+}
