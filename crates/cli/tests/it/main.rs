@@ -48,7 +48,8 @@ mod fixture;
 mod fuzzed_clients;
 #[cfg(test)]
 mod guide;
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod help;
 #[cfg(test)]
 mod hostile;
@@ -60,6 +61,9 @@ mod inspect;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod instances;
+#[cfg(unix)]
+#[cfg(test)]
+mod interrupted;
 #[cfg(test)]
 mod kernel_commands;
 #[cfg(test)]
