@@ -17,6 +17,7 @@ pub mod config;
 pub mod daemon;
 #[cfg(unix)]
 pub mod http;
+mod interruption;
 pub mod listing;
 pub mod oauth;
 pub mod publish;

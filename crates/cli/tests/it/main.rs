@@ -53,7 +53,8 @@ mod fuzzed_clients;
 mod fuzzed_servers;
 #[cfg(test)]
 mod guide;
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod help;
 #[cfg(test)]
 mod hostile;
@@ -65,6 +66,9 @@ mod inspect;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod instances;
+#[cfg(unix)]
+#[cfg(test)]
+mod interrupted;
 #[cfg(test)]
 mod kernel_commands;
 #[cfg(test)]

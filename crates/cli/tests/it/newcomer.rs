@@ -76,7 +76,7 @@ impl Home {
 }
 
 /// An entry that starts the fixture.
-fn server(behaviour: &str, mut env: Value) -> Value {
+pub(crate) fn server(behaviour: &str, mut env: Value) -> Value {
     env[VARIABLE] = behaviour.into();
     json!({
         "command": std::env::current_exe().unwrap().to_str().unwrap(),
@@ -456,43 +456,4 @@ fn the_three_commands_of_the_guide_work_as_they_stand() {
         home.ok(&words);
     }
     assert!(client.is_some());
-}
-
-/// Whatever `init` is doing when it is killed, there is either no gateway or a whole one.
-#[cfg(unix)]
-#[test]
-fn a_killed_setup_leaves_nothing_or_all() {
-    let home = Home::new();
-    home.with_cursor();
-    let stage = home.path(".config/.weaver-setup");
-    let written = |folder: &Path| -> usize {
-        ["", "policy", ".weaver", ".weaver/keys"]
-            .iter()
-            .map(|name| fs::read_dir(folder.join(name)).map_or(0, Iterator::count))
-            .sum()
-    };
-    let mut killed = 0;
-    for files in 1..=20 {
-        let mut command = home.command(Path::new(env!("CARGO_BIN_EXE_weaver")));
-        command.args(["init", "--yes"]).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.stdin(Stdio::null()).spawn().unwrap();
-        loop {
-            if child.try_wait().unwrap().is_some() {
-                break;
-            }
-            if written(&stage) >= files {
-                child.kill().unwrap();
-                child.wait().unwrap();
-                killed += 1;
-                break;
-            }
-        }
-        if home.config().exists() {
-            home.ok(&["check", "--config", home.config().to_str().unwrap()]);
-            fs::remove_dir_all(home.path(".config/weaver")).unwrap();
-        }
-    }
-    assert!(killed > 5, "{killed}");
-    home.ok(&["init", "--yes"]);
-    assert!(!stage.exists());
 }

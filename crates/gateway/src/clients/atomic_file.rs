@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use weaver_types::{OsRandom, random_text};
 
+use crate::interruption;
+
 /// Replaces a file, or makes it: a temporary file beside it is written and synced, then renamed.
 /// Permissions stay those of the file that was there; a new one is for this user alone. A link is
 /// followed, so that it stays a link.
@@ -19,12 +21,15 @@ pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     let permissions = fs::metadata(&target).ok().map(|data| data.permissions());
+    remove_abandoned(&target);
     let beside = temporary_beside(&target)?;
     let written = write_synced(&beside, text).and_then(|()| {
         if let Some(permissions) = permissions {
             fs::set_permissions(&beside, permissions)?;
         }
-        fs::rename(&beside, &target)
+        fs::rename(&beside, &target)?;
+        interruption::step();
+        Ok(())
     });
     if let Err(error) = written {
         // What is left of the attempt.
@@ -37,7 +42,7 @@ pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
 /// Writes a file that is not there yet, for this user alone, synced to disk.
 ///
 /// # Errors
-/// Those of the system, also where the file exists.
+/// Those of the system, also where the file exists. What was half written is gone then.
 pub fn write_new_file(path: &Path, text: &str) -> io::Result<()> {
     write_synced(path, text)
 }
@@ -47,17 +52,64 @@ fn write_synced(path: &Path, text: &str) -> io::Result<()> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+    let file = options.open(path)?;
+    let written = write_all_synced(file, text.as_bytes());
+    if written.is_err() {
+        // The half-written file is ours: it was made just now.
+        let _ = fs::remove_file(path);
+    }
+    written
 }
 
-/// A name beside the file that nobody else has.
+fn write_all_synced(mut file: File, bytes: &[u8]) -> io::Result<()> {
+    let (first, rest) = bytes.split_at(bytes.len() / 2);
+    file.write_all(first)?;
+    interruption::step();
+    file.write_all(rest)?;
+    file.sync_all()?;
+    interruption::step();
+    Ok(())
+}
+
+/// What stands between the name of a file and the process that writes its temporary one.
+const MARK: &str = ".weaver-";
+
+/// A name beside the file that nobody else has. It says which process writes there.
 fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
-    let fresh = random_text(".weaver-", 8, &OsRandom).map_err(io::Error::other)?;
+    let prefix = format!("{MARK}{}-", std::process::id());
+    let fresh = random_text(&prefix, 8, &OsRandom).map_err(io::Error::other)?;
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(fresh);
     Ok(path.with_file_name(name))
+}
+
+/// Removes the temporary files of this file whose processes are gone: they were ended in the middle
+/// of a write, and what they left may hold secrets. One that stays hurts nobody but who looks.
+fn remove_abandoned(path: &Path) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let prefix = format!("{}{MARK}", name.to_string_lossy());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let found = entry.file_name().to_string_lossy().into_owned();
+        let writer = found.strip_prefix(&prefix).and_then(|rest| rest.split('-').next());
+        if writer.and_then(|id| id.parse().ok()).is_some_and(has_ended) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Whether no process has this id. Where that cannot be told, one may.
+fn has_ended(id: i32) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Pid, test_kill_process};
+        Pid::from_raw(id).is_some_and(|id| test_kill_process(id) == Err(rustix::io::Errno::SRCH))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = id;
+        false
+    }
 }
 
 /// Makes a rename last. Where folders cannot be synced, the system does as it does.
@@ -89,6 +141,22 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_an_ended_process_left_goes_and_what_one_writes_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str| dir.path().join(name);
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let (ended, mine) = (child.id(), std::process::id());
+        let left =
+            [format!("a.weaver-{ended}-x"), format!("a.weaver-{mine}-x"), "a.weaver-y".into()];
+        left.iter().for_each(|name| fs::write(file(name), "half").unwrap());
+        replace_file(&file("a"), "whole").unwrap();
+        let stay: Vec<bool> = left.iter().map(|name| file(name).exists()).collect();
+        assert_eq!(stay, [false, true, true]);
     }
 
     #[test]

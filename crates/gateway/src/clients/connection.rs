@@ -188,7 +188,13 @@ impl Connections {
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
         }
-        replace_file(target, &plan.text).map_err(|error| failed(target, &error))
+        replace_file(target, &plan.text).map_err(|error| failed(target, &error))?;
+        let current = [record.backup(&self.folder), record.path(&self.folder)];
+        for old in record.files(&self.folder).iter().filter(|path| !current.contains(*path)) {
+            // One that stays is used by nothing, and goes with the connection.
+            let _ = fs::remove_file(old);
+        }
+        Ok(())
     }
 }
 
@@ -253,7 +259,7 @@ impl Connection {
     /// # Errors
     /// [`ClientFileError`], where the backup is missing or the file cannot be edited safely.
     pub fn undo(&self, file: &ClientFile) -> Result<Undo, ClientFileError> {
-        let backup = self.record.backup(&self.folder);
+        let backup = self.backup();
         let original = fs::read_to_string(&backup).map_err(|error| {
             let message = format!("what the file held before cannot be read: {error}");
             let remedy = "take the entry `weaver` out of the client's file by hand";
@@ -296,10 +302,19 @@ impl Connection {
             let remedy = "make the file and its folder writable, then run the command again";
             ClientFileError::new(path, "clients.unwritable", message, remedy)
         })?;
-        for path in [self.record.path(&self.folder), self.record.backup(&self.folder)] {
+        // The record first: a backup alone says nothing.
+        let _ = fs::remove_file(self.record.path(&self.folder));
+        for path in self.record.files(&self.folder) {
             // What stays behind is found to be undone already.
             let _ = fs::remove_file(path);
         }
         Ok(())
+    }
+
+    /// The backup, also where an earlier version named it without a digest.
+    fn backup(&self) -> PathBuf {
+        let named = self.record.backup(&self.folder);
+        let earlier = self.folder.join(format!("{}.backup", self.record.name));
+        if !named.exists() && earlier.exists() { earlier } else { named }
     }
 }

@@ -1,7 +1,6 @@
 //! The file of one private key.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -17,6 +16,7 @@ use zeroize::Zeroizing;
 
 use super::{Passphrase, SecretError};
 use crate::bounded_file;
+use crate::clients::write_new_file;
 
 /// The newest version of the file that this build reads, and the one it writes.
 pub const VERSION: u64 = 1;
@@ -229,13 +229,7 @@ impl KeyFile {
                 _ => SecretError::Unwritable { file, source },
             }
         };
-        let mut file = options().open(path).map_err(failed)?;
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-        written.map_err(|error| {
-            // The half-written file is ours: it was made just now.
-            let _ = std::fs::remove_file(path);
-            failed(error)
-        })
+        write_new_file(path, &text).map_err(failed)
     }
 }
 
@@ -258,14 +252,6 @@ impl Head {
         XChaCha20Poly1305::new_from_slice(key.as_slice())
             .map_err(|_| SecretError::Derivation("the key has another length".to_owned()))
     }
-}
-
-fn options() -> std::fs::OpenOptions {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }
 
 fn malformed(reason: &str) -> SecretError {

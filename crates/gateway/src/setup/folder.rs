@@ -14,6 +14,7 @@ use super::review::Review;
 use super::selection::Selection;
 use crate::clients::write_new_file;
 use crate::config::{self, Config};
+use crate::interruption;
 use crate::secret::{KeyFile, Passphrase};
 
 /// What the folder is called until it is whole. One that is left behind by an interrupted setup is
@@ -154,6 +155,7 @@ fn move_into_place(stage: &Path, target: &Path) -> Result<(), SetupError> {
         fs::remove_dir(target).map_err(system("replace", target))?;
     }
     fs::rename(stage, target).map_err(system("move the new folder to", target))?;
+    interruption::step();
     #[cfg(unix)]
     if let Some(parent) = target.parent() {
         let synced = fs::File::open(parent).and_then(|folder| folder.sync_all());

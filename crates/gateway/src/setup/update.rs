@@ -25,6 +25,7 @@ use super::selection::{Selection, ServerFolders, matching_server};
 use crate::bounded_file;
 use crate::clients::{ClientFile, replace_file};
 use crate::config::{self, Config, Upstream};
+use crate::interruption;
 use crate::listing::ListingResult;
 
 /// The configuration from which new servers are tried, beside the real one.
@@ -180,9 +181,12 @@ impl Update {
         key: &SigningKey,
         now: Timestamp,
     ) -> Result<(), SetupError> {
+        // What an interrupted update left.
+        let _ = fs::remove_dir_all(self.config.folder.with_file_name(STAGED));
         if !changes.new.is_empty() {
             let staged = self.staged(changes, key, now)?;
             let exchanged = exchange(&staged, &self.config.folder);
+            interruption::step();
             let _ = fs::remove_dir_all(&staged);
             exchanged.map_err(system("put the new documents into", &self.config.folder))?;
         }

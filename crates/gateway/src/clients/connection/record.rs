@@ -90,8 +90,22 @@ impl Record {
         folder.join(format!("{}.json", self.name))
     }
 
+    /// Where what the file held before is kept. The name has its digest, so that connecting anew
+    /// never writes over what an earlier record still needs.
     pub(super) fn backup(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("{}.backup", self.name))
+        let digest = self.original.get(..16).unwrap_or_default();
+        folder.join(format!("{}-{digest}.backup", self.name))
+    }
+
+    /// All files of this connection: the record, backups of earlier records too, and what was left
+    /// of either by an interrupted write.
+    pub(super) fn files(&self, folder: &Path) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+        let of_this = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            name.strip_prefix(&self.name).is_some_and(|rest| rest.starts_with(['.', '-']))
+        };
+        entries.flatten().map(|entry| entry.path()).filter(of_this).collect()
     }
 
     /// The record as its file has it.
