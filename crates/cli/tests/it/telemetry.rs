@@ -258,6 +258,9 @@ fn a_collector_gets_the_spans_of_calls_and_the_metrics() {
         assert!(told.metrics.contains_key(name), "{name}: {:?}", told.metrics);
     }
     assert_eq!(told.metrics["mcp.server.operation.duration"], 4, "the last time that it was told");
+    let of_calls = &told.attributes["mcp.server.operation.duration"];
+    assert_eq!(of_calls["mcp.method.name"], "tools/call");
+    assert_eq!(of_calls["weaver.server"], "good");
 }
 
 #[test]
