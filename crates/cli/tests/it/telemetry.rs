@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use prometheus_parse::{Scrape, Value as Metric};
 use serde_json::{Value, json};
 
-use crate::approvals::{held, hold};
+use crate::approvals::{held, message};
 use crate::client::{Client, folder};
 use crate::fixture::SECRET;
 use crate::http::Web;
@@ -258,6 +258,9 @@ fn a_collector_gets_the_spans_of_calls_and_the_metrics() {
         assert!(told.metrics.contains_key(name), "{name}: {:?}", told.metrics);
     }
     assert_eq!(told.metrics["mcp.server.operation.duration"], 4, "the last time that it was told");
+    let of_calls = &told.attributes["mcp.server.operation.duration"];
+    assert_eq!(of_calls["mcp.method.name"], "tools/call");
+    assert_eq!(of_calls["weaver.server"], "good");
 }
 
 #[test]
@@ -270,7 +273,8 @@ fn the_wait_for_a_person_is_a_span_of_its_own_and_no_server_is_called() {
     );
     let folder = held(&settings);
     let mut client = Client::start_as(serve(&folder, &["--standalone"])).shaken();
-    hold(&mut client, ARGUMENT);
+    let (is_error, _) = client.execute("good.send", message(ARGUMENT));
+    assert!(is_error);
     client.end();
     let told = collector.told();
     let named = |name: &str| told.spans.iter().find(|span| span.name == name);
@@ -278,7 +282,7 @@ fn the_wait_for_a_person_is_a_span_of_its_own_and_no_server_is_called() {
     assert_eq!((&wait.trace, &wait.parent), (&root.trace, &root.span));
     assert!(wait.to - wait.from >= 250_000_000, "{wait:?}");
     assert_eq!(root.attributes["weaver.outcome"], "hold");
-    assert_eq!(root.attributes["error.type"], "approval_required");
+    assert_eq!(root.attributes["error.type"], "floor_hold");
     assert!(root.parent.is_empty() && named("weaver.decision").is_some());
     assert!(named("weaver.execution").is_none(), "{:?}", told.spans);
     assert!(!format!("{:?}", told.spans).contains(ARGUMENT));

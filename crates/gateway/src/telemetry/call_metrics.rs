@@ -64,7 +64,7 @@ pub(crate) struct CallMetrics(Mutex<CallTables>);
 #[derive(Debug, Default)]
 struct CallTables {
     calls: BTreeMap<String, BTreeMap<&'static str, u64>>,
-    durations: BTreeMap<String, Histogram>,
+    durations: BTreeMap<(String, &'static str), Histogram>,
     stages: BTreeMap<CallStage, Histogram>,
     reasons: BTreeMap<&'static str, u64>,
 }
@@ -76,7 +76,7 @@ impl CallMetrics {
         let has_room = known || tables.calls.len() < MAX_SERVERS;
         let server = if has_room { &report.server } else { OTHER };
         *tables.calls.entry(server.to_owned()).or_default().entry(report.outcome).or_default() += 1;
-        tables.durations.entry(server.to_owned()).or_default().record(took);
+        tables.durations.entry((server.to_owned(), report.method)).or_default().record(took);
         for stage in stages {
             tables.stages.entry(stage.kind).or_default().record(stage.took());
         }
@@ -100,9 +100,9 @@ impl CallMetrics {
         let names = ["weaver_call_duration_seconds", "mcp.server.operation.duration", "s"];
         let help = "How long calls took from the client's request to its answer.";
         let mut durations = MetricFamily::new(Histogram, names, help);
-        for (server, times) in &tables.durations {
+        for ((server, method), times) in &tables.durations {
             let value = SampleValue::Histogram(Box::new(times.clone()));
-            durations = durations.with(&[("server", server)], value);
+            durations = durations.with(&[("server", server), ("method", method)], value);
         }
         let names = ["weaver_call_stage_duration_seconds", "weaver.call.stage.duration", "s"];
         let help = "What the time of calls was spent on.";

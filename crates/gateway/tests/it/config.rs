@@ -115,6 +115,18 @@ fn a_setting_that_could_loosen_a_decision_is_refused_by_name() {
 }
 
 #[test]
+fn a_collector_is_reached_safely_or_not_at_all() {
+    let of = |more: &str| finding(&format!("[telemetry.otlp]\n{more}")).code;
+    let here = "endpoint = \"http://127.0.0.1:4318\"\n";
+    assert_eq!(of("interval_s = 5\n"), "config.missing_key");
+    assert_eq!(of("endpoint = \"http://collector.example\"\n"), "config.url");
+    assert_eq!(of(&format!("{here}interval_s = 0\n")), "config.range");
+    assert_eq!(of(&format!("{here}headers = {{ \"a b\" = \"c\" }}\n")), "config.header");
+    assert_eq!(of(&format!("{here}headers = {{ a = \"b\\r\\nc\" }}\n")), "config.header");
+    assert_eq!(finding("[telemetry]\nlog_format = \"xml\"\n").code, "config.word");
+}
+
+#[test]
 fn malformed_text_has_a_place() {
     let found = finding("[gateway\n");
     assert_eq!((found.code, found.line), ("config.syntax", Some(9)));

@@ -27,6 +27,8 @@ pub(super) struct Told {
     pub(super) spans: Vec<Span>,
     /// The last value of each metric: the sum of its points, or the count of a histogram.
     pub(super) metrics: BTreeMap<String, u64>,
+    /// The attributes of a point of each.
+    pub(super) attributes: BTreeMap<String, BTreeMap<String, String>>,
     /// Every request had the header that the configuration names.
     pub(super) authorized: bool,
 }
@@ -91,7 +93,12 @@ fn serve(stream: &TcpStream, told: &Mutex<Told>) {
         told.authorized &= field("authorization: ") == Some("bearer s3cret");
         match head[0].split(' ').nth(1).unwrap() {
             "/v1/traces" => told.spans.extend(spans(&body)),
-            "/v1/metrics" => told.metrics = metrics(&body),
+            "/v1/metrics" => {
+                for Metric { name, value, attributes } in metrics(&body) {
+                    told.metrics.insert(name.clone(), value);
+                    told.attributes.entry(name).or_default().extend(attributes);
+                }
+            }
             other => panic!("{other}"),
         }
         let mut out = stream;
@@ -134,10 +141,22 @@ fn spans(body: &[u8]) -> Vec<Span> {
     spans.collect()
 }
 
-fn metrics(body: &[u8]) -> BTreeMap<String, u64> {
+struct Metric {
+    name: String,
+    value: u64,
+    attributes: BTreeMap<String, String>,
+}
+
+fn metrics(body: &[u8]) -> Vec<Metric> {
     let request = ExportMetricsServiceRequest::decode(body).unwrap();
     let scopes = request.resource_metrics.iter().flat_map(|of| &of.scope_metrics);
     let metrics = scopes.flat_map(|scope| &scope.metrics).map(|metric| {
+        let first = match metric.data.as_ref().unwrap() {
+            Data::Gauge(gauge) => &gauge.data_points[0].attributes,
+            Data::Sum(sum) => &sum.data_points[0].attributes,
+            Data::Histogram(histogram) => &histogram.data_points[0].attributes,
+            other => panic!("{other:?}"),
+        };
         let number = |value: &Option<Value>| match value {
             Some(Value::AsInt(number)) => u64::try_from(*number).unwrap(),
             other => panic!("{other:?}"),
@@ -159,7 +178,7 @@ fn metrics(body: &[u8]) -> BTreeMap<String, u64> {
                 .sum(),
             other => panic!("{other:?}"),
         };
-        (metric.name.clone(), value)
+        Metric { name: metric.name.clone(), value, attributes: attributes(first) }
     });
     metrics.collect()
 }

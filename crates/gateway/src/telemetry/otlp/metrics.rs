@@ -75,6 +75,19 @@ fn write(point: &mut Message, sample: &Sample, interval: Interval) {
         }
     };
     for (name, value) in &sample.labels {
-        attribute(point, labels, name, value);
+        attribute(point, labels, attribute_name(name), value);
+    }
+}
+
+/// A label by the semantic conventions: their names where they have one, our own namespace elsewhere.
+fn attribute_name(label: &'static str) -> &'static str {
+    match label {
+        "method" => "mcp.method.name",
+        "reason" => "error.type",
+        "server" => "weaver.server",
+        "outcome" => "weaver.outcome",
+        "stage" => "weaver.stage",
+        "version" => "service.version",
+        other => other,
     }
 }
