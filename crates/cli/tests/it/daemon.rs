@@ -195,16 +195,20 @@ fn a_changed_configuration_comes_into_force_and_a_broken_one_is_told() {
 }
 
 #[test]
-fn the_program_of_a_client_holds_no_huge_pages_and_the_daemon_may() {
+fn the_program_of_a_client_holds_little_memory_and_no_huge_pages_and_the_daemon_may() {
     let shared = Shared::new("");
-    let client = shared.open();
-    let enabled = |pid: &str| {
+    let mut client = shared.open();
+    assert!(reads(&mut client));
+    let told = |pid: &str, name: &str| -> u64 {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let line = status.lines().find(|line| line.starts_with("THP_enabled:")).unwrap().to_owned();
-        line.ends_with('1')
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
     };
-    assert!(!enabled(&client.pid().to_string()));
-    assert!(enabled(&shared.status()["pid"].to_string()));
+    let (shim, daemon) = (client.pid().to_string(), shared.status()["pid"].to_string());
+    assert_eq!((told(&shim, "THP_enabled:"), told(&daemon, "THP_enabled:")), (0, 1));
+    // What is its own; the pages of the program's file are shared by all.
+    let own = told(&shim, "RssAnon:");
+    assert!(own < 8 * 1024, "{own} kB");
     client.end();
 }
 
