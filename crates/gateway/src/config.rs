@@ -65,7 +65,7 @@ pub use http::{Http, TlsFiles};
 pub use log::{CheckpointTarget, Log, Signing, Target};
 pub use memory::Memory;
 pub use oauth::{IntrospectionClient, OAuthResource};
-pub use profile::{Mode, Profile};
+pub use profile::{ExecuteTools, Mode, Profile};
 pub use sentinel::Sentinel;
 pub(crate) use server::legal_name;
 pub use telemetry::{LogFormat, Otlp, Telemetry};

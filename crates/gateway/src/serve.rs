@@ -38,6 +38,7 @@ mod dispatch;
 mod entry;
 mod era;
 mod error;
+mod execute_tool;
 mod exported_name;
 mod feature_request;
 mod feature_requests;

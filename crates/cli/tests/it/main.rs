@@ -41,6 +41,8 @@ mod demo;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
+mod execute_tools;
+#[cfg(test)]
 mod feature_server;
 #[cfg(test)]
 mod features;

@@ -22,11 +22,23 @@ pub enum Mode {
     Proxy,
 }
 
+/// With how many tools others are run, in gateway mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExecuteTools {
+    /// One runs all.
+    Single,
+    /// Three: one for those that read, one for those that write, one for those that destroy. So a
+    /// client's own permissions can tell them apart.
+    ByClass,
+}
+
 /// What a client sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     /// How tools are shown.
     pub mode: Mode,
+    /// With how many tools others are run, in gateway mode.
+    pub execute_tools: ExecuteTools,
     /// The most tools that one browse shows, from 1 to 20.
     pub shortlist: usize,
     /// The servers whose tools are shown; all of them without a list.
@@ -35,7 +47,8 @@ pub struct Profile {
 
 impl Default for Profile {
     fn default() -> Self {
-        Self { mode: Mode::Gateway, shortlist: SHORTLIST, servers: None }
+        let execute_tools = ExecuteTools::Single;
+        Self { mode: Mode::Gateway, execute_tools, shortlist: SHORTLIST, servers: None }
     }
 }
 
@@ -59,10 +72,13 @@ impl Profile {
         let get = |name: &str| section.and_then(|section| section.get(name));
         let modes = [("gateway", Mode::Gateway), ("proxy", Mode::Proxy)];
         let mode = get("mode").and_then(|node| node.word(&modes, out));
+        let ways = [("single", ExecuteTools::Single), ("by_class", ExecuteTools::ByClass)];
+        let execute_tools = get("execute_tools").and_then(|node| node.word(&ways, out));
         let shortlist = get("shortlist").and_then(|node| node.whole(1..=20, out));
         let shortlist = shortlist.and_then(|n| usize::try_from(n).ok());
         Self {
             mode: mode.unwrap_or(usual.mode),
+            execute_tools: execute_tools.unwrap_or(usual.execute_tools),
             shortlist: shortlist.unwrap_or(usual.shortlist),
             servers: usual.servers.clone(),
         }
@@ -87,7 +103,7 @@ pub(super) fn profiles(
             let remedy = "use up to 32 of a-z, 0-9, `_` and `-`";
             out.push(node.finding("config.profile_name", message, remedy));
         }
-        let section = node.section(&["mode", "shortlist", "servers"], out)?;
+        let section = node.section(&["mode", "execute_tools", "shortlist", "servers"], out)?;
         let profile = Profile::read(Some(section), usual, out);
         let servers = section.get("servers").map(|list| named_servers(list, servers, out));
         Some((name.clone(), Profile { servers: servers.or(profile.servers), ..profile }))

@@ -189,8 +189,15 @@ fn get<'n>(section: Option<&Section<'n>>, name: &str) -> Option<&'n Node> {
     section?.table.get(name)
 }
 
-const GATEWAY: [&str; 6] =
-    ["mode", "unprefixed", "shortlist", "word_table", "approval_timeout_ms", "sentinels"];
+const GATEWAY: [&str; 7] = [
+    "mode",
+    "execute_tools",
+    "unprefixed",
+    "shortlist",
+    "word_table",
+    "approval_timeout_ms",
+    "sentinels",
+];
 /// The longest that a call may wait for an approval: ten minutes, in milliseconds.
 const MAX_APPROVAL_WAIT: u64 = 600_000;
 

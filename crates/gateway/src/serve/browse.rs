@@ -18,9 +18,11 @@ use super::client::Client;
 use super::definitions::MAX_SHORTLIST;
 use super::entry::UnavailableServer;
 use super::error::ServeError;
+use super::execute_tool::ExecuteTool;
 use super::message::shown;
 use super::render::Reply;
 use super::sanitised_description;
+use crate::config::ExecuteTools;
 
 /// The longest query, in bytes.
 const MAX_QUERY: usize = 4_000;
@@ -133,10 +135,14 @@ fn last_lines(client: &Client, query: &str, tools: usize, shown: PageNumber) -> 
         out.push_str(&format!("(Page {page} of {pages}; more with `tool_browse {next}`.)"));
     }
     if tools > 0 && page == 1 {
-        out.push_str(
-            "\n(Run one with `tool_execute {\"capability\": ID, \"arguments\": {…}}`; `tool_browse {\"capability\": ID}` \
-             shows its schema.)",
-        );
+        let run = match client.profile.execute_tools {
+            ExecuteTools::Single => "`tool_execute",
+            ExecuteTools::ByClass => "the tool that its line names, as in `tool_execute_read",
+        };
+        out.push_str(&format!(
+            "\n(Run one with {run} {{\"capability\": ID, \"arguments\": {{…}}}}`; `tool_browse \
+             {{\"capability\": ID}}` shows its schema.)"
+        ));
     }
     if let Some(notice) = client.gateway.kernel.policy().observation_notice() {
         out.push_str(&format!("\n({notice})"));
@@ -199,7 +205,15 @@ fn line(client: &Client, id: &CapabilityId) -> Option<String> {
     let sentence = firewall.redact_text(sentence).text;
     let sentence = weaver_text::escape::line(&sentence);
     let sentence = weaver_text::escape::shorten(&sentence, MAX_SENTENCE);
-    Some(format!("{id}({}) {sentence}", arguments(entry.capability())).trim_end().to_owned())
+    let run = run_with(client, entry.capability());
+    let run = run.map(|tool| format!("[{tool}] ")).unwrap_or_default();
+    Some(format!("{id}({}) {run}{sentence}", arguments(entry.capability())).trim_end().to_owned())
+}
+
+/// With which tool a capability is run, where there are several.
+fn run_with(client: &Client, capability: &Capability) -> Option<&'static str> {
+    let tool = ExecuteTool::of(client, capability);
+    (tool != ExecuteTool::Any).then(|| tool.name())
 }
 
 /// The names of the arguments, those that may be left out with a question mark.
@@ -253,11 +267,17 @@ fn schema(client: &Client, id: &str) -> Reply {
         Some((entry, None)) => {
             let spec = entry.capability().spec();
             let firewall = client.gateway.kernel.firewall();
-            Reply::ok(json!({
+            let mut told = json!({
                 "capability": spec.id,
                 "description": sanitised_description::text(firewall, &spec.description),
                 "inputSchema": spec.input_schema.as_ref().map(|schema| sanitised_description::schema(firewall, schema)),
-            }))
+            });
+            if let (Some(tool), Some(fields)) =
+                (run_with(client, entry.capability()), told.as_object_mut())
+            {
+                fields.insert("run_with".to_owned(), json!(tool));
+            }
+            Reply::ok(told)
         }
         None => refused(
             ReasonCode::NotFound,

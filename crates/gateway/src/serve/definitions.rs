@@ -1,6 +1,9 @@
-//! The three tools of gateway mode, as a client lists them.
+//! The tools of gateway mode, as a client lists them.
 
 use serde_json::{Value, json};
+
+use super::execute_tool::{self, ExecuteTool};
+use crate::config::ExecuteTools;
 
 /// The name under which a proxy's client looks further into stored results.
 pub(crate) const VIEW: &str = "tool_view";
@@ -9,16 +12,20 @@ pub(crate) const MAX_SHORTLIST: u64 = 20;
 /// The most rows of one view: those of a frame.
 pub(crate) const MAX_ROWS: u64 = 10_000;
 
-/// The three tools.
-pub(crate) fn all() -> Vec<Value> {
-    vec![browse_definition(), execute_definition(), view_definition()]
+/// The tools of gateway mode, for a client that runs others with these.
+pub(crate) fn all(tools: ExecuteTools) -> Vec<Value> {
+    let execute = ExecuteTool::offered(tools).iter().map(|tool| tool.definition());
+    let mut all = vec![browse_definition(&execute_tool::names(tools))];
+    all.extend(execute);
+    all.push(view_definition());
+    all
 }
 
-fn browse_definition() -> Value {
+fn browse_definition(execute: &str) -> Value {
     json!({
         "name": "tool_browse",
         "title": "Find tools",
-        "description": "List the tools behind this gateway: all of them without arguments, best first with `query`. One line each: id(arguments) what it does. With `capability`: that tool's full description and input schema. Then run it with tool_execute. Being listed is no permission.",
+        "description": format!("List the tools behind this gateway: all of them without arguments, best first with `query`. One line each: id(arguments) what it does. With `capability`: that tool's full description and input schema. Then run it with {}. Being listed is no permission.", execute),
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -33,11 +40,11 @@ fn browse_definition() -> Value {
     })
 }
 
-fn execute_definition() -> Value {
+pub(super) fn execute_definition(name: &str, which: &str) -> Value {
     json!({
-        "name": "tool_execute",
-        "title": "Run a tool",
-        "description": "Run a tool found with tool_browse. You get its result as it is. A line that begins with `[weaver]` says what was masked or cut, and the exact tool_view call for the rest. A mask such as [EMAIL_1] stands for a value: use it in arguments as it is. A refusal names its verdict, its reason and what to do.",
+        "name": name,
+        "title": format!("Run a tool{which}"),
+        "description": format!("Run a tool{which}. tool_browse finds it. You get its result as it is. A line that begins with `[weaver]` says what was masked or cut, and the exact tool_view call for the rest. A mask such as [EMAIL_1] stands for a value: use it in arguments as it is. A refusal names its verdict, its reason and what to do."),
         "inputSchema": {
             "type": "object",
             "properties": {

@@ -11,7 +11,7 @@ use super::era::Era;
 use super::feature_request::missing_capability;
 use super::message::{Request, RpcError, code, shown};
 use super::{definitions, feature_requests, meta_tools, proxy, render, user_statements};
-use crate::config::Mode;
+use crate::config::{ExecuteTools, Mode};
 
 /// The versions that open with `initialize`, newest first.
 const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -171,7 +171,14 @@ fn instructions(client: &Client) -> String {
         Mode::Gateway => INSTRUCTIONS,
         Mode::Proxy => PROXY_INSTRUCTIONS,
     };
-    let mut said = told.to_owned();
+    let mut said = match client.profile.execute_tools {
+        ExecuteTools::Single => told.to_owned(),
+        // Each line of a list says with which.
+        ExecuteTools::ByClass => told.replace(
+            "tool_execute runs one",
+            "the tool_execute tools run one, each those of its class,",
+        ),
+    };
     if client.gateway.config.memory.is_some() {
         said = format!("{said} {MEMORY_INSTRUCTIONS}");
     }
@@ -183,7 +190,7 @@ fn instructions(client: &Client) -> String {
 
 async fn list(client: &Client, era: Era) -> Value {
     let tools = match client.profile.mode {
-        Mode::Gateway => definitions::all(),
+        Mode::Gateway => definitions::all(client.profile.execute_tools),
         Mode::Proxy => proxy::list(client).await,
     };
     let mut result = Map::new();

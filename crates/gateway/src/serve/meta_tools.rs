@@ -1,4 +1,4 @@
-//! Gateway mode: three tools instead of hundreds, schemas only on demand.
+//! Gateway mode: a few tools instead of hundreds, schemas only on demand.
 
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use super::call::{self, CallOptions, CallOutcome, CallRequest};
 use super::client::Client;
 use super::definitions::MAX_ROWS;
 use super::error::ServeError;
+use super::execute_tool::{self, ExecuteTool};
 use super::message::{RpcError, code, shown};
 use super::render::{self, Reply};
 
@@ -22,17 +23,19 @@ const MAX_JUSTIFICATION: usize = 4_000;
 /// How long the first connection attempts may last before a search goes on without their tools.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// Answers a call to one of the three tools.
+/// Answers a call to one of these tools.
 pub(crate) async fn call(
     client: &Client,
     name: &str,
     arguments: Value,
     mut options: CallOptions,
 ) -> Result<Reply, RpcError> {
-    let known: &[&str] = match name {
-        "tool_browse" => &["query", "capability", "k", "page"],
-        "tool_execute" => &["capability", "arguments", "justification", "mode"],
-        "tool_view" => &[
+    let offered = client.profile.execute_tools;
+    let execute_tool = ExecuteTool::named(offered, name);
+    let known: &[&str] = match (name, execute_tool) {
+        ("tool_browse", _) => &["query", "capability", "k", "page"],
+        (_, Some(_)) => &["capability", "arguments", "justification", "mode"],
+        ("tool_view", None) => &[
             "handle",
             "offset",
             "limit",
@@ -44,11 +47,10 @@ pub(crate) async fn call(
             "view",
             "args",
         ],
-        other => {
-            let problem = format!(
-                "no tool `{}` here; call tool_execute with its capability id",
-                shown(other)
-            );
+        (other, None) => {
+            let names = execute_tool::names(offered).replace(", ", " or ");
+            let problem =
+                format!("no tool `{}` here; call {names} with its capability id", shown(other));
             return Err(RpcError::new(code::INVALID_PARAMS, problem));
         }
     };
@@ -58,13 +60,13 @@ pub(crate) async fn call(
     let stray = arguments.keys().find(|key| !known.contains(&key.as_str()));
     let stray = stray.map(|key| unknown_key(key, known));
     let argument_problem = stray.or(options.argument_problem.take());
-    let answered = match (name, argument_problem) {
-        ("tool_execute", argument_problem) => {
-            execute(client, arguments, CallOptions { argument_problem, ..options }).await
+    let answered = match (execute_tool, argument_problem) {
+        (Some(tool), argument_problem) => {
+            execute(client, tool, arguments, CallOptions { argument_problem, ..options }).await
         }
-        (_, Some(argument_problem)) => return Ok(Reply::usage(argument_problem)),
-        ("tool_browse", None) => browse::call(client, &arguments).await,
-        (_, None) => view(client, arguments).await,
+        (None, Some(argument_problem)) => return Ok(Reply::usage(argument_problem)),
+        (None, None) if name == "tool_browse" => browse::call(client, &arguments).await,
+        (None, None) => view(client, arguments).await,
     };
     Ok(answered.unwrap_or_else(failed))
 }
@@ -90,6 +92,7 @@ fn unknown_key(key: &str, known: &[&str]) -> String {
 
 async fn execute(
     client: &Client,
+    tool: ExecuteTool,
     mut arguments: Map<String, Value>,
     options: CallOptions,
 ) -> Result<Reply, ServeError> {
@@ -100,6 +103,12 @@ async fn execute(
         Ok(call) => call,
         Err(problem) => return malformed(client, &arguments, problem).await,
     };
+    // What is not known, or not visible, is refused as such by the kernel.
+    let entry = client.gateway.registry.get(&request.capability_id);
+    let entry = entry.filter(|_| client.visible(&request.capability_id));
+    if let Some(problem) = entry.and_then(|entry| tool.refusal(client, entry.capability())) {
+        return malformed(client, &arguments, problem).await;
+    }
     let inner = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
     let called =
         call::run(client, CallRequest { request, arguments: &inner, mode, options }).await?;
