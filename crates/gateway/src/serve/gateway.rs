@@ -25,6 +25,7 @@ use super::runs::Runs;
 use super::tool_snapshot::ToolSnapshot;
 use super::upstreams::Upstreams;
 use crate::config::{Config, WordTable};
+use crate::publish::ReceiptIssuer;
 
 /// The gateway.
 pub(crate) struct Gateway {
@@ -50,6 +51,8 @@ pub(crate) struct Gateway {
     pub(crate) runs: Runs,
     /// Counts the changes of the list of tools.
     changes: watch::Sender<u64>,
+    /// Makes receipts of calls, where the log is signed.
+    pub(crate) receipts: Option<ReceiptIssuer>,
     /// Builds the index of the log until the gateway ends.
     _index: Option<IndexKeeper>,
 }
@@ -67,6 +70,7 @@ impl Gateway {
             confined,
             found,
             index,
+            receipts,
             ..
         } = opened;
         let source = RunSource {
@@ -99,6 +103,7 @@ impl Gateway {
             rebuild_lock: std::sync::Mutex::default(),
             runs,
             changes: watch::Sender::new(0),
+            receipts,
             _index: index,
         };
         own_tools::register(&gateway.config, &gateway.launcher, &gateway.registry)?;
