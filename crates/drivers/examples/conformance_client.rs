@@ -100,14 +100,23 @@ fn context() -> Value {
 }
 
 /// The arguments of each call of a tool: those that the suite names, or one call with made-up ones.
-fn calls(tool: &ListedTool) -> Vec<Map<String, Value>> {
+fn calls(tool: &ListedTool, all: &[ListedTool]) -> Vec<Map<String, Value>> {
     let context = context();
     let named = context.get("toolCalls").and_then(Value::as_array);
     let named = named.into_iter().flatten();
     let named = named.filter(|call| call.get("name").and_then(Value::as_str) == Some(tool.name()));
     let given = named.filter_map(|call| call.get("arguments")?.as_object().cloned());
     let given: Vec<_> = given.collect();
-    if given.is_empty() { vec![arguments(tool.value())] } else { given }
+    if !given.is_empty() {
+        return given;
+    }
+    let mut made_up = arguments(tool.value());
+    // One scenario wants to see the schema of its first tool again.
+    let schema = all.first().and_then(|tool| tool.value().get("inputSchema"));
+    if let (Some(echoed), Some(schema)) = (made_up.get_mut("schema"), schema) {
+        *echoed = schema.clone();
+    }
+    vec![made_up]
 }
 
 fn settings() -> OAuthSettings {
@@ -177,8 +186,9 @@ async fn run(url: String) -> Result<(), Box<dyn std::error::Error>> {
         request.responder.answer(Ok(answer));
     }));
     let upstream = Upstream::new(config);
-    for tool in upstream.list_tools().await? {
-        for arguments in calls(&tool) {
+    let tools = upstream.list_tools().await?;
+    for tool in &tools {
+        for arguments in calls(tool, &tools) {
             let request = CallRequest::new(tool.name(), arguments);
             if let Err(error) = upstream.call(request.timeout(Duration::from_secs(20))).await {
                 eprintln!("{}: {error}", tool.name());

@@ -10,9 +10,11 @@ mod backoff;
 mod keeper;
 pub mod memory;
 mod pruner;
+mod receipts;
 mod signing;
 pub mod status;
 mod target;
 
 pub(crate) use keeper::{Keeper, KeeperSettings, KeeperTask};
 pub(crate) use pruner::prune;
+pub(crate) use receipts::{BeforeCall, ReceiptIssuer};

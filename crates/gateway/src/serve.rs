@@ -21,6 +21,7 @@ mod asked_client;
 mod browse;
 mod call;
 mod call_progress;
+mod call_receipt;
 mod callers;
 mod client;
 mod client_call;

@@ -43,6 +43,8 @@ pub use form::MAX_FORM;
 pub use history::{KeyChange, KeyHistory};
 pub use key::{KeyUse, Signer, VerifierKey};
 pub use note::{MAX_NOTE, MAX_SIGNATURES, Note, NoteSignature};
-pub use receipt::{ProvenEvent, Receipt, ReceiptEvent, ReceiptReport, events_of_call};
+pub use receipt::{
+    ProvenEvent, Receipt, ReceiptEvent, ReceiptReport, events_of_call, events_of_call_since,
+};
 pub use trust::{Trust, Verified};
 pub use witness::{Cosigned, Witness, cosign};

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_trace_store::checkpoint::{
-    KeyChange, KeyUse, Note, Trust, Verified, VerifierKey, cosign,
+    KeyChange, KeyUse, Note, Receipt, Trust, Verified, VerifierKey, cosign,
 };
 use weaver_trace_store::verify::verify;
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
@@ -70,6 +70,33 @@ fn trust(folder: &Folder, public: &PublicKey) -> Trust {
 
 fn note(folder: &Folder, name: &str) -> Option<Note> {
     Note::parse(&fs::read(folder.path(name)).ok()?).ok()
+}
+
+/// A client that asks for it gets the receipt of its call with the answer, and only then.
+#[test]
+fn a_call_brings_its_receipt_where_its_client_asks_for_it() {
+    let (folder, public) = signing("");
+    let mut client = start(&folder);
+    let mut call = |receipt: bool, capability: &str| {
+        let arguments = json!({"capability": capability, "arguments": {}});
+        let meta = json!({ "weaver/receipt": receipt });
+        let call = json!({"name": "tool_execute", "arguments": arguments, "_meta": meta});
+        client.request("tools/call", call)["result"].clone()
+    };
+    assert!(call(false, "files.people")["_meta"]["weaver/receipt"].is_null());
+    for (capability, id) in
+        [("files.people", "/_meta/weaver~1call"), ("files.nothing", "/structuredContent/call")]
+    {
+        let result = call(true, capability);
+        let receipt = result["_meta"]["weaver/receipt"].to_string();
+        let receipt =
+            Receipt::parse(receipt.as_bytes()).unwrap_or_else(|error| panic!("{error}: {result}"));
+        let report = receipt.verify(&trust(&folder, &public)).unwrap();
+        assert_eq!(report.call.as_str(), result.pointer(id).unwrap(), "{result}");
+        assert!(report.ended(), "{result}");
+        assert!(report.events.iter().all(|event| event.payload.is_none()), "nothing is disclosed");
+    }
+    client.finish();
 }
 
 /// The record, as `weaver check --json` tells it.

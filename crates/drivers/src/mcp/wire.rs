@@ -146,7 +146,8 @@ impl Wire {
         }
     }
 
-    /// Asks to hear of what the filter says. Over stdio a legacy server tells unasked.
+    /// Asks to hear of what the filter says. Over stdio a legacy server tells unasked; over HTTP it
+    /// needs the stream also to ask for something outside of the answer to a call.
     pub(crate) async fn listen(
         &self,
         era: Era,
@@ -155,6 +156,10 @@ impl Wire {
         let mut listening = self.listening.lock().await;
         listening.filter = filter;
         match (era, &self.link) {
+            (Era::Legacy, Link::Http(link)) if self.config.request_handler.is_some() => {
+                link.listen(None);
+                Ok(())
+            }
             _ if listening.filter.is_empty(era) => Ok(()),
             (Era::Modern, _) => self.listen_anew(&mut listening).await,
             (Era::Legacy, Link::Http(link)) => {

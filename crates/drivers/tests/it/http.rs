@@ -8,7 +8,8 @@ use axum::http::{HeaderMap, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use weaver_drivers::McpDriver;
 use weaver_drivers::mcp::{
-    CallOutcome, Connection, Endpoint, HttpConfig, McpError, Upstream, UpstreamConfig,
+    CallOutcome, Connection, Endpoint, HttpConfig, McpError, RequestHandler, Upstream,
+    UpstreamConfig,
 };
 
 use crate::kernel::through_kernel;
@@ -19,6 +20,8 @@ use crate::support::{complete, connect_with, request};
 struct Seen {
     session: u32,
     requests: Vec<(Method, Value, HeaderMap)>,
+    /// It tells of no changes.
+    is_quiet: bool,
 }
 
 type Shared = Arc<Mutex<Seen>>;
@@ -64,7 +67,8 @@ async fn handle(
     }
     if message["method"] == "initialize" {
         seen.session += 1;
-        let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": true}}, "serverInfo": {"name": "h", "version": "1"}});
+        let tools = json!({"listChanged": !seen.is_quiet});
+        let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": tools}, "serverInfo": {"name": "h", "version": "1"}});
         let reply = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
         let mut response = respond(200, "application/json", reply);
         response
@@ -337,6 +341,29 @@ async fn a_stream_that_breaks_off_is_taken_up_again_and_its_request_is_made_once
     assert_eq!(tries, 5, "{places:?}");
     let calls = seen.requests.iter().filter(|(_, message, _)| message["method"] == "tools/call");
     assert_eq!(calls.count(), 3);
+}
+
+/// A server asks on the stream for notifications too, so whoever answers opens it, whatever the server
+/// says of its lists.
+#[tokio::test]
+async fn a_client_that_can_be_asked_opens_the_stream_on_which_servers_ask() {
+    for asked in [false, true] {
+        let (url, shared) = serve().await;
+        shared.lock().unwrap().is_quiet = true;
+        let mut config = config(&url);
+        config.request_handler = asked.then(|| RequestHandler::new(drop));
+        let connection = connect_with(config).await.unwrap();
+        let opened =
+            || shared.lock().unwrap().requests.iter().any(|(method, _, _)| method == Method::GET);
+        for _ in 0..500 {
+            if opened() || !asked {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert_eq!(opened(), asked);
+        drop(connection);
+    }
 }
 
 #[tokio::test]

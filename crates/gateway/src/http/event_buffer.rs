@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 /// How many events of a stream are kept.
 const MAX_EVENTS: usize = 256;
 /// How many bytes of events are kept beside the latest one.
-const MAX_BYTES: usize = 4 * 1024 * 1024;
+const MAX_BYTES: usize = 1024 * 1024;
 
 /// The events of one stream with their numbers. The oldest go first where there is no room.
 #[derive(Default)]

@@ -19,7 +19,7 @@ const IDLE: Duration = Duration::from_secs(30 * 60);
 /// How often idle sessions are looked for.
 const INTERVAL: Duration = Duration::from_secs(30);
 /// The most streams of answers that are kept for one session.
-const MAX_ANSWERS: usize = 64;
+const MAX_ANSWERS: usize = 32;
 /// For how long a stream is kept after its end.
 const KEPT: Duration = Duration::from_secs(120);
 

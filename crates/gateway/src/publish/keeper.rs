@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 use weaver_trace_store::SqliteLedger;
 use weaver_trace_store::checkpoint::{Checkpoint, Note, Trust};
@@ -15,6 +15,7 @@ use weaver_types::signature::SigningKey;
 use weaver_types::{Clock, Random};
 
 use super::backoff::pause;
+use super::receipts::{MAX_WAITING, ReceiptIssuer, ReceiptRequest, receipt_of};
 use super::signing::{Signing, SigningError};
 use super::status::{self, Reached, Signed, Status, Trouble};
 use super::target::{self, PublishError, Target};
@@ -60,6 +61,9 @@ pub(crate) struct Keeper {
     next: Instant,
     /// A fork was found: this process signs nothing any more.
     forked: bool,
+    /// Receipts that are asked for.
+    receipts: mpsc::Receiver<ReceiptRequest>,
+    issuer: ReceiptIssuer,
 }
 
 /// A running keeper; [`KeeperTask::end`] ends it.
@@ -108,6 +112,8 @@ impl Keeper {
         let signing = signing.map_err(|error| other(&error))?;
         let trust =
             Trust { witnesses: settings.witnesses.clone(), ..Trust::of(signing.key.clone()) };
+        let (ask, receipts) = mpsc::channel(MAX_WAITING);
+        let issuer = ReceiptIssuer::new(&ledger, ask);
         Ok(Self {
             ledger,
             signing: Arc::new(signing),
@@ -123,7 +129,14 @@ impl Keeper {
             failures: 0,
             next: now,
             forked: false,
+            receipts,
+            issuer,
         })
+    }
+
+    /// Who has it make receipts.
+    pub(crate) fn issuer(&self) -> ReceiptIssuer {
+        self.issuer.clone()
     }
 
     /// Starts on the current runtime.
@@ -145,6 +158,7 @@ impl Keeper {
             }
             tokio::select! {
                 _ = stop.changed() => break,
+                Some(request) = self.receipts.recv() => self.receipt(request).await,
                 () = tokio::time::sleep(TICK) => {}
             }
         }
@@ -171,6 +185,23 @@ impl Keeper {
             signing.sign(before.as_ref())
         })
         .await
+    }
+
+    /// Signs for a call that has ended, and makes its receipt. One that cannot be made is not told.
+    async fn receipt(&mut self, request: ReceiptRequest) {
+        self.sign().await;
+        let Some((checkpoint, note)) = self.latest.clone().filter(|_| self.failures == 0) else {
+            return;
+        };
+        let ledger = Arc::clone(&self.ledger);
+        let made = aside(move || {
+            let receipt = receipt_of(&ledger, &note, checkpoint.size, &request)?;
+            let _ = request.tell.send(receipt);
+            Ok(())
+        });
+        if let Err(error) = made.await {
+            tracing::warn!(%error, "a receipt could not be made");
+        }
     }
 
     fn is_due(&self) -> bool {

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value, json};
 
 use super::call::CallOptions;
+use super::call_receipt::WantedReceipt;
 use super::client::Client;
 use super::era::Era;
 use super::feature_request::missing_capability;
@@ -222,10 +223,13 @@ async fn call(
     };
     let options = CallOptions { argument_problem, ..options };
     let made_by = Arc::clone(&options.call);
+    let receipt = WantedReceipt::of(&client.gateway, &params);
     let reply = match client.profile.mode {
         Mode::Gateway => meta_tools::call(client, &name, arguments, options).await,
         Mode::Proxy => proxy::call(client, &name, arguments, options).await,
     };
     missing_capability(client, &made_by)?;
-    reply.map(|reply| render::result(reply, era))
+    let mut reply = reply?;
+    receipt.add_to(&client.gateway, &mut reply).await;
+    Ok(render::result(reply, era))
 }

@@ -10,6 +10,7 @@ use weaver_types::{
 };
 
 use super::call::{self, CallOptions, CallRequest};
+use super::call_receipt::WantedReceipt;
 use super::client::Client;
 use super::client_call::ClientCall;
 use super::era::Era;
@@ -67,12 +68,18 @@ pub(crate) async fn call(
     }
     let (era, mode, options) = (asked.era, ResponseMode::Auto, asked.options);
     let made_by = Arc::clone(&options.call);
+    let receipt = WantedReceipt::of(&client.gateway, &asked.params);
     let called =
         call::run(client, CallRequest { request, arguments: &arguments, mode, options }).await;
     missing_capability(client, &made_by)?;
     let reply =
         called.map_or_else(meta_tools::failed, |called| render::invocation(client, &called, None));
-    if reply.is_error { Err(failure(reply, era)) } else { Ok(reply) }
+    if reply.is_error {
+        return Err(failure(reply, era));
+    }
+    let mut reply = reply;
+    receipt.add_to(&client.gateway, &mut reply).await;
+    Ok(reply)
 }
 
 /// The error of the protocol where a server refused the request because the client lacks a capability

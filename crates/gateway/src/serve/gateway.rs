@@ -25,6 +25,7 @@ use super::runs::Runs;
 use super::tool_snapshot::ToolSnapshot;
 use super::upstreams::Upstreams;
 use crate::config::{Config, WordTable};
+use crate::publish::ReceiptIssuer;
 use crate::telemetry::Telemetry;
 
 /// The gateway.
@@ -52,6 +53,8 @@ pub(crate) struct Gateway {
     pub(crate) telemetry: Arc<Telemetry>,
     /// Counts the changes of the list of tools.
     changes: watch::Sender<u64>,
+    /// Makes receipts of calls, where the log is signed.
+    pub(crate) receipts: Option<ReceiptIssuer>,
     /// Builds the index of the log until the gateway ends.
     _index: Option<IndexKeeper>,
 }
@@ -70,6 +73,7 @@ impl Gateway {
             found,
             index,
             telemetry,
+            receipts,
             ..
         } = opened;
         let source = RunSource {
@@ -103,6 +107,7 @@ impl Gateway {
             runs,
             telemetry,
             changes: watch::Sender::new(0),
+            receipts,
             _index: index,
         };
         own_tools::register(&gateway.config, &gateway.launcher, &gateway.registry)?;

@@ -23,7 +23,7 @@ use super::own_tools;
 use super::salt;
 use super::timer::TokioTimer;
 use crate::config::{self, Config, redaction, sentinel};
-use crate::publish::{Keeper, KeeperSettings};
+use crate::publish::{Keeper, KeeperSettings, ReceiptIssuer};
 use crate::telemetry::{Exporter, Telemetry};
 
 /// The most bytes that are kept behind handles; the oldest results go first.
@@ -47,6 +47,8 @@ pub(crate) struct GatewayParts {
     pub(crate) index: Option<IndexKeeper>,
     /// Signs the log and publishes checkpoints.
     pub(crate) keeper: Option<Keeper>,
+    /// Makes receipts of calls, where the log is signed.
+    pub(crate) receipts: Option<ReceiptIssuer>,
     /// The ledger and what ends in it.
     pub(crate) pruning: Option<(Arc<SqliteLedger>, Retention)>,
     /// What is counted.
@@ -134,6 +136,7 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         confined,
         found,
         index,
+        receipts: keeper.as_ref().map(Keeper::issuer),
         keeper,
         telemetry,
         exporter,

@@ -1,5 +1,7 @@
 //! Receipts: what one call left in the log, verifiable offline.
 
+use std::ops::Range;
+
 use serde_json::{Map, Value};
 use weaver_types::ledger::MAX_PAGE;
 use weaver_types::{CallId, EventKind};
@@ -79,8 +81,21 @@ pub fn events_of_call(
     call: &CallId,
     size: u64,
 ) -> Result<Vec<u64>, CheckpointError> {
+    events_of_call_since(log, call, 0..size)
+}
+
+/// The same among the events at these places: for a call of which it is known when it began, under a
+/// key that has not changed since.
+///
+/// # Errors
+/// [`CheckpointError::Ledger`].
+pub fn events_of_call_since(
+    log: &dyn Source,
+    call: &CallId,
+    places: Range<u64>,
+) -> Result<Vec<u64>, CheckpointError> {
     let mut out = Vec::new();
-    let mut next = 0;
+    let Range { start: mut next, end: size } = places;
     while next < size {
         let limit = usize::try_from(size - next).unwrap_or(MAX_PAGE).min(MAX_PAGE);
         let rows = log.rows(next, limit)?;

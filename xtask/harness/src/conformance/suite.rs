@@ -117,7 +117,8 @@ fn read(folder: &Path) -> Result<Scenarios> {
 
 /// The name of a scenario: its folder's, without the time at the end.
 fn scenario(folder: &str) -> String {
-    let time = folder.find("-20").filter(|at| folder[*at..].contains('T'));
+    let starts = folder.match_indices("-20").map(|(at, _)| at);
+    let time = starts.filter(|at| folder.as_bytes().get(at + 11) == Some(&b'T')).last();
     time.map_or(folder, |at| &folder[..at]).to_owned()
 }
 
@@ -158,5 +159,6 @@ mod tests {
         assert_eq!(count(&checks), Checks { passed: 2, failed: 1 });
         assert_eq!(scenario("server-tools-list-2026-11-24T10-11-12-123Z"), "server-tools-list");
         assert_eq!(scenario("tools-list"), "tools-list");
+        assert_eq!(scenario("schema-2020-12-x-2026-11-24T10-20-12-123Z"), "schema-2020-12-x");
     }
 }
