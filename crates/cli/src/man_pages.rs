@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Command};
 
 use super::{Exit, Failure, output};
 
@@ -14,13 +14,14 @@ pub(super) struct ManPages {
     folder: PathBuf,
 }
 
-pub(super) fn run(args: &ManPages) -> Result<Exit, Failure> {
+/// Writes the pages of a command and its subcommands.
+pub(super) fn run(args: &ManPages, command: Command) -> Result<Exit, Failure> {
     let unwritable = |error: std::io::Error| {
         let said = format!("{}: {error}", args.folder.display());
         Failure::new(Exit::Invalid, "man.unwritable", said).next("name a folder that you may write")
     };
     fs::create_dir_all(&args.folder).map_err(unwritable)?;
-    clap_mangen::generate_to(crate::help::command(), &args.folder).map_err(unwritable)?;
+    clap_mangen::generate_to(command, &args.folder).map_err(unwritable)?;
     output::line(&format!("read them with `man {}`", args.folder.join("weaver.1").display()))?;
     Ok(Exit::Ok)
 }

@@ -212,7 +212,8 @@ fn line(client: &Client, id: &CapabilityId) -> Option<String> {
 
 /// With which tool a capability is run, where there are several.
 fn run_with(client: &Client, capability: &Capability) -> Option<&'static str> {
-    let tool = ExecuteTool::of(client, capability);
+    let (tools, policy) = (client.profile.execute_tools, client.gateway.kernel.policy());
+    let tool = ExecuteTool::of(tools, capability, &policy);
     (tool != ExecuteTool::Any).then(|| tool.name())
 }
 

@@ -1,6 +1,7 @@
 //! The tools of gateway mode, as a client lists them.
 
 use serde_json::{Value, json};
+use weaver_types::Impact;
 
 use super::execute_tool::{self, ExecuteTool};
 use crate::config::ExecuteTools;
@@ -14,7 +15,7 @@ pub(crate) const MAX_ROWS: u64 = 10_000;
 
 /// The tools of gateway mode, for a client that runs others with these.
 pub(crate) fn all(tools: ExecuteTools) -> Vec<Value> {
-    let execute = ExecuteTool::offered(tools).iter().map(|tool| tool.definition());
+    let execute = ExecuteTool::offered(tools).iter().map(|tool| execute_definition(*tool));
     let mut all = vec![browse_definition(&execute_tool::names(tools))];
     all.extend(execute);
     all.push(view_definition());
@@ -40,8 +41,9 @@ fn browse_definition(execute: &str) -> Value {
     })
 }
 
-pub(super) fn execute_definition(name: &str, which: &str) -> Value {
-    json!({
+fn execute_definition(tool: ExecuteTool) -> Value {
+    let (name, which) = (tool.name(), tool.runs());
+    let mut definition = json!({
         "name": name,
         "title": format!("Run a tool{which}"),
         "description": format!("Run a tool{which}. tool_browse finds it. You get its result as it is. A line that begins with `[weaver]` says what was masked or cut, and the exact tool_view call for the rest. A mask such as [EMAIL_1] stands for a value: use it in arguments as it is. A refusal names its verdict, its reason and what to do."),
@@ -56,7 +58,21 @@ pub(super) fn execute_definition(name: &str, which: &str) -> Value {
             "required": ["capability"],
             "additionalProperties": false,
         },
-    })
+    });
+    let hints = match tool {
+        // It runs whatever there is, so that nothing milder is true of it.
+        ExecuteTool::Any => return definition,
+        ExecuteTool::Of(Impact::Read) => json!({ "readOnlyHint": true, "openWorldHint": true }),
+        ExecuteTool::Of(impact) => json!({
+            "readOnlyHint": false,
+            "destructiveHint": impact == Impact::Destroy,
+            "openWorldHint": true,
+        }),
+    };
+    if let Some(fields) = definition.as_object_mut() {
+        fields.insert("annotations".to_owned(), hints);
+    }
+    definition
 }
 
 pub(crate) fn view_definition() -> Value {

@@ -3,11 +3,9 @@
 //! With three, what a client lets through without asking means something: the tool that reads runs
 //! nothing that writes, whatever the model says of it. The class is that of the contract in force.
 
-use serde_json::{Value, json};
-use weaver_types::{Capability, Impact};
+use weaver_policy::PolicySet;
+use weaver_types::{Capability, CapabilityId, Impact};
 
-use super::client::Client;
-use super::definitions;
 use crate::config::ExecuteTools;
 
 /// Runs every tool.
@@ -53,7 +51,7 @@ impl ExecuteTool {
     }
 
     /// What the tools do that it runs.
-    fn runs(self) -> &'static str {
+    pub(super) fn runs(self) -> &'static str {
         match self {
             Self::Any => "",
             Self::Of(Impact::Read) => " that reads and changes nothing",
@@ -62,41 +60,21 @@ impl ExecuteTool {
         }
     }
 
-    /// How it is listed.
-    pub(crate) fn definition(self) -> Value {
-        let mut tool = definitions::execute_definition(self.name(), self.runs());
-        let hints = match self {
-            // It runs whatever there is, so that nothing milder is true of it.
-            Self::Any => return tool,
-            Self::Of(Impact::Read) => json!({ "readOnlyHint": true, "openWorldHint": true }),
-            Self::Of(impact) => json!({
-                "readOnlyHint": false,
-                "destructiveHint": impact == Impact::Destroy,
-                "openWorldHint": true,
-            }),
-        };
-        if let Some(fields) = tool.as_object_mut() {
-            fields.insert("annotations".to_owned(), hints);
-        }
-        tool
-    }
-
-    /// The tool that runs a capability for this client.
-    pub(crate) fn of(client: &Client, capability: &Capability) -> Self {
-        match client.profile.execute_tools {
+    /// Which of these tools runs a capability.
+    pub(crate) fn of(tools: ExecuteTools, capability: &Capability, policy: &PolicySet) -> Self {
+        match tools {
             ExecuteTools::Single => Self::Any,
             ExecuteTools::ByClass => {
                 // What has no contract that can be applied may do anything.
-                let effective = client.gateway.kernel.policy().effective(capability);
+                let effective = policy.effective(capability);
                 Self::Of(effective.map_or(Impact::Destroy, |one| one.spec().effects.impact))
             }
         }
     }
 
-    /// Why a call by this tool is refused; nothing where it is the one that runs the capability.
-    pub(crate) fn refusal(self, client: &Client, capability: &Capability) -> Option<String> {
-        let right = Self::of(client, capability);
-        let id = capability.id();
+    /// Why a call by this tool is refused; nothing where it is the one that runs the capability,
+    /// `right`.
+    pub(crate) fn refusal(self, right: Self, id: &CapabilityId) -> Option<String> {
         (right != self)
             .then(|| format!("`{id}` is run with {}, not with {}", right.name(), self.name()))
     }

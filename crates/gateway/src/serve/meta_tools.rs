@@ -106,7 +106,13 @@ async fn execute(
     // What is not known, or not visible, is refused as such by the kernel.
     let entry = client.gateway.registry.get(&request.capability_id);
     let entry = entry.filter(|_| client.visible(&request.capability_id));
-    if let Some(problem) = entry.and_then(|entry| tool.refusal(client, entry.capability())) {
+    let refusal = entry.and_then(|entry| {
+        let policy = client.gateway.kernel.policy();
+        let tools = client.profile.execute_tools;
+        let right = ExecuteTool::of(tools, entry.capability(), &policy);
+        tool.refusal(right, entry.capability().id())
+    });
+    if let Some(problem) = refusal {
         return malformed(client, &arguments, problem).await;
     }
     let inner = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
