@@ -90,7 +90,7 @@ async fn handle(
 
 /// A task that is done at the second look, or never.
 fn of_task(id: &Value, task: &str, asked: &str, look: usize) -> Response<Body> {
-    let status = if task == "endless" || look % 2 == 0 { "working" } else { "completed" };
+    let status = if task == "endless" || look.is_multiple_of(2) { "working" } else { "completed" };
     let result = match asked {
         "tasks/get" => json!({"taskId": task, "status": status, "pollInterval": 1}),
         "tasks/result" => json!({"content": [{"type": "text", "text": "done"}]}),
