@@ -239,9 +239,8 @@ fn whatever_servers_say_each_call_ends_and_is_its_clients_alone() {
     let contracts = contracts.replace("timeout_ms = 20000", brief);
     let folder = folder(&[("good", "good")], "", &contracts);
     let config = std::fs::read_to_string(folder.path("weaver.toml")).unwrap();
-    let start_of = config.find("[mcpServers.good]").unwrap();
-    let wild = config[start_of..].replace("[mcpServers.good]", "[mcpServers.wild]");
-    let wild = wild.replace("= \"good\"", "= \"wild\"");
+    let (_, good) = config.split_once("[mcpServers.good]").unwrap();
+    let wild = format!("[mcpServers.wild]{good}").replace("= \"good\"", "= \"wild\"");
     let web = format!("\n[mcpServers.web]\nurl = \"{}\"\n", serve_http());
     folder.write("weaver.toml", &format!("{config}\n{wild}\n{web}"));
     // Each client has a parent of its own: the same parent would be the same client.

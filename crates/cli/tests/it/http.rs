@@ -298,7 +298,7 @@ fn an_answer_goes_on_where_its_connection_was_cut() {
     // It may be read again from any event on, by its client alone.
     let ids: Vec<&str> = rest.body.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
     let end = resume(&web.token, ids[ids.len() - 2]);
-    assert_eq!(end.events(), [last.clone()]);
+    assert_eq!(end.events(), std::slice::from_ref(last));
     assert_eq!(resume(&web.token, "999-0").status, 404);
     let other = weaver(&["clients", "add", "other", "--config", &web.config()]);
     assert_eq!(resume(other.out.trim(), &place).status, 404);
