@@ -277,7 +277,7 @@ const FILES: [Broken; 74] = [
     broken(KEYS, Head, "[[approvers]]\n", 5, "this is a list"),
     broken(KEYS, Head, "[keys.a]\npublic = \"x\"", 5, "unknown key `keys`"),
     broken(KEYS, Head, "nonsense = 1", 5, "unknown key `nonsense`"),
-    broken(KEYS, Nothing, "kind = \"keys\"\nformat = \"one\"", 2, "this is string"),
+    broken(KEYS, Nothing, "kind = \"keys\"\nformat = \"one\"", 2, "this is text"),
 ];
 
 /// The text of the file, and where it lies.
