@@ -11,7 +11,7 @@ use weaver_gateway::clients::{
     ServerTransport, Undo, unified,
 };
 use weaver_gateway::config::{self, Config};
-use weaver_gateway::setup::matching_server;
+use weaver_gateway::setup::{SEARCH_PROFILE, matching_server};
 use weaver_text::{escape, suggest};
 use weaver_types::{Clock as _, SystemClock};
 
@@ -74,7 +74,10 @@ impl Place {
             )
         })?;
         let folder = config.base().join(".weaver/clients");
+        let search = Some(SEARCH_PROFILE.to_owned());
+        let search = search.filter(|name| config.profiles.contains_key(name));
         let connections = Connections::new(folder, program, config.file.clone());
+        let connections = connections.with_search_profile(search);
         Ok(Self { config, connections })
     }
 }

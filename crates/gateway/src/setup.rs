@@ -21,7 +21,7 @@ mod secrets;
 mod selection;
 mod update;
 
-pub use documents::{Draft, ServerSection};
+pub use documents::{Draft, SEARCH_PROFILE, ServerSection};
 pub use error::SetupError;
 pub use folder::{OwnKeys, SetupFolder};
 pub use permission::Permission;

@@ -259,8 +259,8 @@ fn signed(line: &str) -> String {
 
 /// The first id of a kind in the text of events.
 fn first(text: &str, prefix: &str) -> String {
-    let at = text.find(&format!("\"{prefix}")).unwrap_or_else(|| panic!("no {prefix}: {text}"));
-    text[at + 1..].split('"').next().unwrap().to_owned()
+    let mut words = text.split('"').filter(|word| word.starts_with(prefix));
+    words.next().unwrap_or_else(|| panic!("no {prefix}: {text}")).to_owned()
 }
 
 /// How an example ends where a demo has less than it needs.

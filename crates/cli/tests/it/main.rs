@@ -10,6 +10,8 @@ mod approvals;
 #[cfg(test)]
 mod approve;
 #[cfg(test)]
+mod broken_files;
+#[cfg(test)]
 mod call_progress;
 #[cfg(test)]
 mod catalog;

@@ -68,6 +68,20 @@ pub(super) enum EntryForm {
     Goose,
 }
 
+/// The clients that search among tools themselves.
+const SEARCHING: [&str; 1] = ["claude-code"];
+
+/// How a client starts the gateway.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GatewayStart<'a> {
+    pub(super) program: &'a str,
+    pub(super) config: &'a str,
+    /// What the client sees, where that is not what all see.
+    pub(super) profile: Option<&'a str>,
+    /// What the entry is called.
+    pub(super) name: &'a str,
+}
+
 /// Stands for the folder that one works in.
 const HERE: &str = "<project>";
 
@@ -219,9 +233,20 @@ impl Client {
         Self::all().iter().find(|client| client.id == id)
     }
 
+    /// Whether it searches among the tools of its servers itself, so that hundreds of them cost its
+    /// model nothing and each is best shown by its own name.
+    #[must_use]
+    pub fn searches_tools(&self) -> bool {
+        SEARCHING.contains(&self.id)
+    }
+
     /// The entry with which this client starts the gateway.
-    pub(super) fn gateway_entry(&self, program: &str, config: &str, name: &str) -> Value {
-        let args = json!(["serve", "--config", config]);
+    pub(super) fn gateway_entry(&self, start: &GatewayStart<'_>) -> Value {
+        let GatewayStart { program, config, profile, name } = *start;
+        let mut args = vec!["serve", "--config", config];
+        if let Some(profile) = profile {
+            args.extend(["--profile", profile]);
+        }
         match self.entry {
             EntryForm::Plain => json!({ "command": program, "args": args }),
             EntryForm::Typed => json!({ "type": "stdio", "command": program, "args": args }),
@@ -230,7 +255,7 @@ impl Client {
             }
             EntryForm::OpenCode => json!({
                 "type": "local",
-                "command": [program, "serve", "--config", config],
+                "command": ([&[program], args.as_slice()].concat()),
                 "enabled": true,
             }),
             EntryForm::Goose => json!({

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use weaver_types::Timestamp;
 
+use super::catalogue::GatewayStart;
 use super::error::ClientFileError;
 use super::file::ClientFile;
 use super::server_table::NewEntry;
@@ -31,6 +32,8 @@ pub struct Connections {
     program: PathBuf,
     /// The configuration that it is started with.
     config: PathBuf,
+    /// The profile of clients that search among tools themselves.
+    search_profile: Option<String>,
 }
 
 /// A client's file that was connected.
@@ -98,7 +101,13 @@ impl Connections {
     /// configuration, both by their absolute paths.
     #[must_use]
     pub fn new(folder: PathBuf, program: PathBuf, config: PathBuf) -> Self {
-        Self { folder, program, config }
+        Self { folder, program, config, search_profile: None }
+    }
+
+    /// The same, where clients that search among tools themselves get this profile.
+    #[must_use]
+    pub fn with_search_profile(self, search_profile: Option<String>) -> Self {
+        Self { search_profile, ..self }
     }
 
     /// The recorded connections, the latest first.
@@ -162,7 +171,11 @@ impl Connections {
         let (program, config) =
             (self.program.display().to_string(), self.config.display().to_string());
         let client = Client::named(&file.client).or(Client::all().first());
-        let value = client.map(|client| client.gateway_entry(&program, &config, GATEWAY_ENTRY));
+        let value = client.map(|client| {
+            let profile = self.search_profile.as_deref().filter(|_| client.searches_tools());
+            let (program, config, name) = (program.as_str(), config.as_str(), GATEWAY_ENTRY);
+            client.gateway_entry(&GatewayStart { program, config, profile, name })
+        });
         NewEntry { name: GATEWAY_ENTRY.to_owned(), value: value.unwrap_or_default(), text: None }
     }
 

@@ -83,7 +83,12 @@ fn config(selection: &Selection, root: &PublicKey, mode: Mode) -> String {
             "proxy\"     # every tool under a name of its own; `gateway` shows three tools instead"
         }
         Mode::Gateway => {
-            "gateway\"   # three tools that find and call the others; `proxy` shows all of them"
+            concat!(
+                "gateway\"   # a few tools that find and run the others; `proxy` shows all of them\n",
+                "execute_tools = \"by_class\"   # one runs what reads, one what writes, one what destroys\n\n",
+                "# For clients that search among tools themselves; `weaver connect` starts these with it.\n",
+                "[profiles.native-search]\nmode = \"proxy\""
+            )
         }
     };
     let mut out = include_str!("templates/weaver.toml")
@@ -96,6 +101,9 @@ fn config(selection: &Selection, root: &PublicKey, mode: Mode) -> String {
     }
     out
 }
+
+/// The profile of clients that search among tools themselves, where there is one.
+pub const SEARCH_PROFILE: &str = "native-search";
 
 /// A server as a section of `weaver.toml`.
 #[derive(Debug)]
@@ -200,4 +208,23 @@ pub(super) fn rule(rule: &ToolRule<'_>, tools: &[&CapabilityId], reason: &str) -
         quoted(reason)
     );
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::signature::SigningKey;
+
+    use super::*;
+
+    #[test]
+    fn many_tools_are_run_by_their_class_and_shown_to_clients_that_search() {
+        let key = SigningKey::from_seed([1; 32]).public();
+        let text = |mode| config(&Selection::default(), &key, mode);
+        let many: toml::Table = text(Mode::Gateway).parse().unwrap();
+        assert_eq!(many["gateway"]["execute_tools"].as_str(), Some("by_class"));
+        assert_eq!(many["profiles"][SEARCH_PROFILE]["mode"].as_str(), Some("proxy"));
+        let few: toml::Table = text(Mode::Proxy).parse().unwrap();
+        assert_eq!(few["gateway"]["mode"].as_str(), Some("proxy"));
+        assert!(!few.contains_key("profiles"));
+    }
 }

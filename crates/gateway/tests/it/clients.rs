@@ -229,6 +229,23 @@ fn connecting_twice_changes_nothing_and_forgets_nothing() {
     }
 }
 
+/// A client that searches among tools itself gets the profile that shows them all.
+#[test]
+fn clients_that_search_tools_get_their_profile() {
+    for client in Client::all() {
+        let home = Home::new();
+        let before = fixture(client);
+        let path = home.put(client, &before);
+        let connections = home.connections().with_search_profile(Some("native-search".to_owned()));
+        let plan = connections.plan(home.read(client), &governed).unwrap();
+        assert_eq!(plan.text.contains("native-search"), client.searches_tools(), "{}", client.id);
+        connections.connect(&plan, Timestamp::from_micros(1)).unwrap();
+        home.disconnect(client);
+        assert_eq!(fs::read_to_string(path).unwrap(), before, "{}", client.id);
+    }
+    assert!(Client::named("claude-code").unwrap().searches_tools());
+}
+
 /// Who changes how a server is started in `weaver.toml` does not get the old one back in the client.
 #[test]
 fn an_entry_that_gave_way_stays_away() {

@@ -66,8 +66,16 @@ impl<'t> Node<'t> {
 
     fn of_type(&self, reader: &mut DocumentReader<'_>, wanted: &str) {
         let found = match self.kind {
-            NodeValue::Root(_) => "table",
-            NodeValue::Inner(value) => value.type_str(),
+            NodeValue::Root(_) => "a table",
+            NodeValue::Inner(value) => match value.type_str() {
+                "string" => "text",
+                "integer" => "a whole number",
+                "float" => "a number",
+                "boolean" => "true or false",
+                "datetime" => "a point in time",
+                "array" => "a list",
+                _ => "a table",
+            },
         };
         self.wrong(reader, "policy.type", format!("this is {found}"), format!("write {wanted}"));
     }
