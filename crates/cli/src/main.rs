@@ -136,7 +136,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::DemoServer { root } => demo::command::serve(&root),
         Command::Check(args) => check::run(&args),
         Command::Doctor(args) => doctor::run(&args),
-        Command::Man(args) => man_pages::run(&args),
+        Command::Man(args) => man_pages::run(&args, help::command()),
         Command::Keys(args) => keys::run(args),
         Command::Sign(args) => sign::run(&args),
         Command::Trace(args) => trace::run(*args),

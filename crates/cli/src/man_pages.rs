@@ -14,13 +14,13 @@ pub(super) struct ManPages {
     folder: PathBuf,
 }
 
-pub(super) fn run(args: &ManPages) -> Result<Exit, Failure> {
+pub(super) fn run(args: &ManPages, command: clap::Command) -> Result<Exit, Failure> {
     let unwritable = |error: std::io::Error| {
         let said = format!("{}: {error}", args.folder.display());
         Failure::new(Exit::Invalid, "man.unwritable", said).next("name a folder that you may write")
     };
     fs::create_dir_all(&args.folder).map_err(unwritable)?;
-    clap_mangen::generate_to(crate::help::command(), &args.folder).map_err(unwritable)?;
+    clap_mangen::generate_to(command, &args.folder).map_err(unwritable)?;
     output::line(&format!("read them with `man {}`", args.folder.join("weaver.1").display()))?;
     Ok(Exit::Ok)
 }
