@@ -103,7 +103,8 @@ fn files(args: &Connect, folders: &Folders, place: &Place) -> Result<Vec<ClientF
     for client in all {
         let asked = named.contains(&client);
         let mut any = false;
-        for slot in client.places.iter().filter(|slot| slot.scope == Scope::User || args.project) {
+        let slots = client.distinct_places(folders);
+        for slot in slots.filter(|slot| slot.scope == Scope::User || args.project) {
             if !slot.file(folders).exists() {
                 continue;
             }

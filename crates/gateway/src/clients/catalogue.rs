@@ -233,6 +233,24 @@ impl Client {
         Self::all().iter().find(|client| client.id == id)
     }
 
+    /// Its places, each once: in the user's own folder, the file of the project is the user's.
+    pub fn distinct_places<'a>(
+        &'static self,
+        folders: &'a Folders,
+    ) -> impl Iterator<Item = &'static ConfigPlace> + 'a {
+        let location = |place: &ConfigPlace| {
+            let file = place.file(folders);
+            (file.canonicalize().unwrap_or(file), place.keys(folders))
+        };
+        let mut seen = Vec::new();
+        self.places.iter().filter(move |place| {
+            let location = location(place);
+            let fresh = !seen.contains(&location);
+            seen.push(location);
+            fresh
+        })
+    }
+
     /// Whether it searches among the tools of its servers itself, so that hundreds of them cost its
     /// model nothing and each is best shown by its own name.
     #[must_use]

@@ -58,8 +58,8 @@ impl ClientFile {
     #[must_use]
     pub fn find_all(folders: &Folders) -> Vec<Result<Self, ClientFileError>> {
         let clients = Client::all().iter();
-        let places =
-            clients.flat_map(|client| client.places.iter().map(move |place| (client, place)));
+        let places = clients
+            .flat_map(|client| client.distinct_places(folders).map(move |place| (client, place)));
         places
             .filter(|(_, place)| place.file(folders).exists())
             .map(|(client, place)| Self::read(client, place, folders))

@@ -62,6 +62,20 @@ impl Home {
     }
 }
 
+/// Whoever works in their own folder has no project there, and no server twice.
+#[test]
+fn the_users_own_folder_is_no_project() {
+    let home = TempDir::new().unwrap();
+    let folders = Folders::below(home.path(), home.path());
+    let cursor = Client::named("cursor").unwrap();
+    let path = cursor.places[0].file(&folders);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, fixture(cursor)).unwrap();
+    let found: Vec<PathBuf> =
+        ClientFile::find_all(&folders).into_iter().map(|file| file.unwrap().path).collect();
+    assert_eq!(found, [path]);
+}
+
 fn governed(server: &ListedServer) -> bool {
     ["filesystem", "memory"].contains(&server.name.as_str())
 }
