@@ -79,7 +79,9 @@ fn opening_after_a_crash_reads_no_more_of_a_longer_log() {
         println!("{batches} events, {file} bytes: {bytes} read");
         (bytes, file)
     };
-    let ((short, small), (long, large)) = (read("60"), read("1500"));
-    assert!(large > 10 * small, "{small} {large}");
+    // What opening reads differs by a third from crash to crash, with the pages that were in the
+    // write-ahead log; both logs are long enough that this is no matter of their length.
+    let ((short, small), (long, large)) = (read("1500"), read("9000"));
+    assert!(large > 5 * small, "{small} {large}");
     assert!(long < 2 * short, "{short} bytes of {small}, {long} bytes of {large}");
 }
