@@ -4,7 +4,7 @@ pub(super) mod args;
 
 use serde_json::json;
 use weaver_gateway::setup::PolicyRevision;
-use weaver_policy::{PolicySet, Rule};
+use weaver_policy::{PolicySet, Rule, TrustedDestination};
 use weaver_policy_analysis::history::{CallHistory, RecordedCall};
 use weaver_policy_analysis::replay::{self, DraftReplay};
 use weaver_policy_analysis::suggest::{self, AllowProposal, AllowWidth};
@@ -34,6 +34,9 @@ pub(super) fn run(args: &Allow) -> Result<Exit, Failure> {
         Failure::new(Exit::Failed, "allow.no_rule", error)
             .next(format!("`weaver trace why {}` tells all that was said of it", call.id))
     })?;
+    if let Some(destination) = &proposal.destination {
+        return read_from(args, &revision, call, destination);
+    }
     if proposal.needs_standing_approval {
         return in_advance(args, call, &proposal);
     }
@@ -156,6 +159,40 @@ fn chosen<'c>(args: &Allow, candidates: &'c [Candidate]) -> Result<Option<&'c Ca
     }
     let answer = questions::ask("\nWhich one? A number, or nothing for none: ")?;
     Ok(answer.parse::<usize>().ok().and_then(|number| candidates.get(number.checked_sub(1)?)))
+}
+
+/// No rule lets through what untrusted input may have steered; a host that the policy trusts does.
+fn read_from(
+    args: &Allow,
+    revision: &PolicyRevision,
+    call: &RecordedCall,
+    destination: &TrustedDestination,
+) -> Result<Exit, Failure> {
+    let text = revision.with_destination(destination)?;
+    if args.output.json && !args.sign.yes {
+        output::json(&json!({ "call": call.id, "trusted_destination": destination.to_string() }))?;
+        return Ok(Exit::Ok);
+    }
+    if !args.output.json {
+        let tool = escape::line(call.capability.as_str()).into_owned();
+        output::text(&format!(
+            "{} was held: its address could carry away what the agent has read.\n\n\
+             {}: every tool that only reads may go there from now on, whatever stands in the \
+             address. Say yes where nobody but you and whoever runs {destination} sees what is asked \
+             for.\n",
+            output::bold(&tool),
+            output::bold(&format!("trusted_destinations += \"{destination}\"")),
+        ))?;
+    }
+    if !args.sign.yes {
+        if !questions::has_terminal() {
+            output::aside("next: sign the policy with it by `--yes`\n");
+            return Ok(Exit::Ok);
+        }
+        questions::yes("Sign the policy with this host?")?;
+    }
+    let version = args.sign.sign(revision, &text, SystemClock::default().now())?;
+    signing::report(revision, version, &args.output)
 }
 
 /// No rule lets through what the floor holds: an approval in advance does, and a person signs it.

@@ -60,7 +60,7 @@ fn beside_rules(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>)
     floor::rung(query, out);
     floor::mode(query, out);
     limits(set, query, out);
-    flow::sink(query, out);
+    flow::sink(set, query, out);
     signals(set, query, out);
     authority(set.approvals(), out);
 }

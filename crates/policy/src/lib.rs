@@ -53,6 +53,7 @@ mod bounds;
 mod compiled;
 mod contract;
 mod decide;
+mod destination;
 mod document;
 mod enforcement;
 mod error;
@@ -84,6 +85,7 @@ pub use bounds::{ApprovalBounds, Enforcement};
 pub use contract::{
     Contract, ContractStatus, Contracts, Drift, DriftChange, DriftClass, OutputLabel, Visibility,
 };
+pub use destination::{DestinationError, TrustedDestination};
 pub use document::{
     FORMAT, MAX_BYTES, MAX_DEPTH, MAX_ENTRIES, Source, Sources, digest_of, kind_of, root_key_id,
     sign,

@@ -7,6 +7,7 @@ use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
 use crate::agents::AgentCapabilities;
 use crate::bounds::{ApprovalBounds, Enforcement};
+use crate::destination::TrustedDestination;
 use crate::enforcement::RuleEnforcement;
 use crate::issuer::TrustedIssuer;
 use crate::limit::Limit;
@@ -26,6 +27,9 @@ pub struct Policy {
     pub principals: BTreeMap<PrincipalId, Principal>,
     /// MCP clients whose words count as the user's and whose run keys separate runs.
     pub trusted_hosts: BTreeSet<String>,
+    /// Hosts from which a run may read although it has taken in untrusted data.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub trusted_destinations: BTreeSet<TrustedDestination>,
     /// The issuers of access tokens that count, by their names here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub issuers: BTreeMap<String, TrustedIssuer>,
@@ -60,6 +64,7 @@ impl Policy {
             expires: None,
             principals: BTreeMap::new(),
             trusted_hosts: BTreeSet::new(),
+            trusted_destinations: BTreeSet::new(),
             issuers: BTreeMap::new(),
             agents: BTreeMap::new(),
             enforcement: RuleEnforcement::default(),

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::newcomer::{Client, Home, Run, without_comments};
+use crate::fixture::MARK;
+use crate::newcomer::{Client, Home, Run, server, without_comments};
 
 /// A gateway in this posture, with a client that runs through it.
 fn governed(posture: &str) -> (Home, Client, String) {
@@ -137,6 +138,48 @@ fn what_leaves_the_machine_is_allowed_in_advance_and_never_by_a_rule() {
     assert!(home.read(".config/weaver/policy/policy.toml").contains("version = 1"));
     let unknown = home.weaver(&["allow", "call_nobody"]);
     assert!(unknown.code == 7 && unknown.err.contains("next:"), "{unknown:?}");
+}
+
+/// After a client read a page, addresses of other hosts wait, until one is trusted. Pages of this
+/// machine are read on.
+#[test]
+fn a_host_is_trusted_once_and_read_from_then_on() {
+    let home = Home::new();
+    let properties = json!({ "url": { "type": "string" } });
+    let hints = json!({ "readOnlyHint": true, "openWorldHint": true });
+    let tools = json!([{ "name": "fetch", "description": "Fetches a page from the internet.",
+        "inputSchema": { "type": "object", "properties": properties, "required": ["url"] },
+        "annotations": hints }]);
+    home.write("tools.json", &tools.to_string());
+    let web = server("told", json!({ MARK: home.path("tools.json") }));
+    home.write(".cursor/mcp.json", &json!({ "mcpServers": { "web": web } }).to_string());
+    let init = home.ok(&["init", "--yes", "--posture", "careful", "--json"]).json();
+    home.ok(&["connect"]);
+    let config: Value =
+        serde_json::from_str(&without_comments(&home.read(".cursor/mcp.json"))).unwrap();
+    let mut client = Client::start(&home, &config["mcpServers"]["weaver"]);
+    let fetch = |client: &mut Client, url: &str| {
+        let result = client.call("web__fetch", json!({ "url": url }));
+        verdict(&result).as_str().unwrap_or("done").to_owned()
+    };
+    assert_eq!(fetch(&mut client, "https://pages.example/"), "done", "nothing was read yet");
+    assert_eq!(fetch(&mut client, "http://localhost:3000/a"), "done");
+    assert_eq!(fetch(&mut client, "http://127.0.0.1:3000/a"), "done");
+    assert_eq!(fetch(&mut client, "https://docs.example/a"), "hold");
+    let call = call_of(&home, "web.fetch");
+    let shown = home.ok(&["allow", &call, "--json"]).json();
+    assert_eq!(shown["trusted_destination"], "docs.example", "{shown}");
+    let passphrase = init["passphrase"].as_str().unwrap();
+    let run = signing(&home, passphrase, "", &format!("allow {call} --yes"));
+    assert_eq!(run.code, 0, "{run:?}");
+    let policy = home.read(".config/weaver/policy/policy.toml");
+    assert!(policy.contains("[\"docs.example\", \"localhost\""), "{policy}");
+    home.ok(&["check"]);
+    drop(client);
+    home.ok(&["restart"]);
+    let mut client = Client::start(&home, &config["mcpServers"]["weaver"]);
+    assert_eq!(fetch(&mut client, "https://docs.example/b"), "done");
+    assert_eq!(fetch(&mut client, "https://docs.example.evil.example/b"), "hold");
 }
 
 #[test]

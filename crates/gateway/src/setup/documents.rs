@@ -172,7 +172,8 @@ fn policy(posture: Posture, rules: &str) -> String {
     let head = include_str!("templates/policy.toml")
         .replace("{root_key}", &format!("../{ROOT_KEY}"))
         .replace("{format}", &said.format.to_string())
-        .replace("{enforcement}", said.line);
+        .replace("{enforcement}", said.line)
+        .replace("{trusted_destinations}", posture.trusted_destinations());
     format!("{head}{rules}")
 }
 

@@ -55,6 +55,14 @@ impl Posture {
         }
     }
 
+    /// The hosts from which a run may read after it took in untrusted data, as the policy writes them.
+    pub(super) fn trusted_destinations(self) -> &'static str {
+        match self {
+            Self::Observe | Self::Careful => include_str!("templates/trusted_destinations.toml"),
+            Self::Locked => "",
+        }
+    }
+
     /// Whether local writes are proposed as such, and bounded by rules.
     pub(super) fn bounds_local_writes(self) -> bool {
         match self {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use weaver_policy::{MAX_BYTES, PolicySet, Source, Sources};
+use weaver_policy::{MAX_BYTES, PolicySet, Source, Sources, TrustedDestination};
 use weaver_types::Timestamp;
 use weaver_types::signature::{Kind, SigningKey};
 
@@ -118,6 +118,15 @@ impl PolicyRevision {
         Ok(format!("{text}{end}\n{rule}"))
     }
 
+    /// The policy with one more host from which a run may read after untrusted input.
+    ///
+    /// # Errors
+    /// [`SetupError::ByHand`], where neither the list nor the version is written so that it fits in.
+    pub fn with_destination(&self, destination: &TrustedDestination) -> Result<String, SetupError> {
+        with_destination(&self.text, destination)
+            .ok_or_else(|| self.by_hand("it has no place for `trusted_destinations`"))
+    }
+
     /// Signs the text and puts it into force.
     ///
     /// # Errors
@@ -170,6 +179,28 @@ fn with_exception(text: &str, name: &str, exception: &str) -> Option<String> {
     Some(format!("{}{inserted}{after}", before.trim_end_matches(' ')))
 }
 
+/// The text with one more trusted destination: at the head of the list, before what comments there
+/// are in it, or in a new one below the version.
+fn with_destination(text: &str, destination: &TrustedDestination) -> Option<String> {
+    let document = DeTable::parse(text).ok()?;
+    let root = document.get_ref();
+    let (at, inserted) = match member(root, "trusted_destinations") {
+        Some(list) => {
+            let DeValue::Array(items) = list.get_ref() else { return None };
+            let more = if items.is_empty() { "" } else { ", " };
+            (list.span().start.checked_add(1)?, format!("\"{destination}\"{more}"))
+        }
+        None => {
+            let version = member(root, "version")?.span();
+            let line = text.get(version.end..)?.find('\n')?;
+            let at = version.end.checked_add(line)?.checked_add(1)?;
+            (at, format!("trusted_destinations = [\"{destination}\"]\n"))
+        }
+    };
+    let (before, after) = text.split_at_checked(at)?;
+    Some(format!("{before}{inserted}{after}"))
+}
+
 fn member<'t, 'i>(table: &'t DeTable<'i>, name: &str) -> Option<&'t Spanned<DeValue<'i>>> {
     table.iter().find(|(key, _)| key.get_ref().as_ref() == name).map(|(_, value)| value)
 }
@@ -177,6 +208,26 @@ fn member<'t, 'i>(table: &'t DeTable<'i>, name: &str) -> Option<&'t Spanned<DeVa
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_destination_goes_into_the_list_or_below_the_version() {
+        let docs = TrustedDestination::parse("docs.rs").unwrap();
+        for (text, wanted) in [
+            (
+                "version = 1 # one\n[a]\n",
+                "version = 1 # one\ntrusted_destinations = [\"docs.rs\"]\n[a]\n",
+            ),
+            ("trusted_destinations = []\n", "trusted_destinations = [\"docs.rs\"]\n"),
+            ("trusted_destinations = [\"a\"]\n", "trusted_destinations = [\"docs.rs\", \"a\"]\n"),
+            (
+                "trusted_destinations = [\n \"a\", # mine\n]\n",
+                "trusted_destinations = [\"docs.rs\", \n \"a\", # mine\n]\n",
+            ),
+        ] {
+            assert_eq!(with_destination(text, &docs).as_deref(), Some(wanted));
+        }
+        assert_eq!(with_destination("[a]\n", &docs), None);
+    }
 
     #[test]
     fn an_exception_goes_where_the_rule_keeps_its_match() {

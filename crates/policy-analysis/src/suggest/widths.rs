@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use weaver_policy::{ArgumentPredicate, Effect, Match, Pattern, PolicySet, Rule};
-use weaver_types::{Check, Contribution, ReasonCode, SinkKind, Verdict};
+use weaver_policy::{
+    ArgumentPredicate, Effect, Match, Pattern, PolicySet, Rule, TrustedDestination,
+};
+use weaver_types::{Check, Contribution, Impact, ReasonCode, SinkKind, Verdict};
 
 use super::folders;
 use super::pattern::{PatternPlace, SeenValues, constrain};
@@ -51,6 +53,9 @@ pub struct AllowProposal {
     pub rules: Vec<(AllowWidth, Rule)>,
     /// The rules of the policy that stop the call, which need an exception.
     pub stopped_by: Vec<String>,
+    /// The host at which the call was stopped, as one from which the policy lets a run read after
+    /// untrusted input; then no rule is about it.
+    pub destination: Option<TrustedDestination>,
     /// Whether the floor holds it too, so that no rule lets it through: an approval in advance does.
     pub needs_standing_approval: bool,
 }
@@ -92,7 +97,13 @@ pub fn allow(set: &PolicySet, call: &RecordedCall) -> Result<AllowProposal, NotA
         return Err(NotAllowable::NotStopped);
     }
     if call.was_tainted() {
-        return Err(NotAllowable::Tainted);
+        let destination = destination(set, call, &stops).ok_or(NotAllowable::Tainted)?;
+        return Ok(AllowProposal {
+            rules: Vec::new(),
+            stopped_by: Vec::new(),
+            destination: Some(destination),
+            needs_standing_approval: false,
+        });
     }
     if let Some(other) = stops.iter().find(|said| !is_of_rules(said)) {
         return Err(NotAllowable::OtherCheck(other.detail.clone()));
@@ -119,7 +130,34 @@ pub fn allow(set: &PolicySet, call: &RecordedCall) -> Result<AllowProposal, NotA
     }
     let stopped_by = replay::stopping_rules(set, call).map_err(|_| NotAllowable::UnknownTool)?;
     let needs_standing_approval = stops.iter().any(|said| said.check == Check::Floor);
-    Ok(AllowProposal { rules, stopped_by, needs_standing_approval })
+    Ok(AllowProposal { rules, stopped_by, destination: None, needs_standing_approval })
+}
+
+/// The host of a read that untrusted input alone stopped, where all its addresses are of one host.
+fn destination(
+    set: &PolicySet,
+    call: &RecordedCall,
+    stops: &[&Contribution],
+) -> Option<TrustedDestination> {
+    let capability = replay::capability(set, call).ok()?;
+    let reads = capability.spec().effects.impact == Impact::Read
+        && capability.sink() == SinkKind::ExternalSend;
+    let influence_alone = stops.iter().all(|said| {
+        let influence = said.check == Check::Flow && said.reason == ReasonCode::UntrustedInfluence;
+        influence || said.reason.is_release()
+    });
+    let RecordedArguments::Exact(arguments) = &call.arguments else { return None };
+    let mut hosts = BTreeSet::new();
+    let mut open = vec![arguments];
+    while let Some(next) = open.pop() {
+        match next {
+            Value::String(text) => hosts.extend(TrustedDestination::of_url(text)),
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => open.extend(members.values()),
+            _ => {}
+        }
+    }
+    hosts.pop_first().filter(|_| reads && influence_alone && hosts.is_empty())
 }
 
 /// Whether a rule, or an approval in advance, could let it through.

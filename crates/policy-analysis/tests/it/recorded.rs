@@ -435,6 +435,35 @@ fn what_no_rule_releases_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_tainted_read_is_allowed_by_its_host_and_by_no_rule() {
+    let set = set(&rule("all", "allow", "{}"), CONTRACTS);
+    let mut log = Log::new();
+    let mut of = |capability: &str, arguments: Value, reason: &str| {
+        let made = Made::new(capability, arguments);
+        let id = log.refused(&made.stopped("hold", "flow", reason));
+        allow(&set, log.history.find(&id).unwrap())
+    };
+    let fetch = |url: &str| json!({ "url": url });
+    let found = of("web.fetch", fetch("https://docs.example/a"), "untrusted_influence").unwrap();
+    assert_eq!(found.destination.map(|host| host.to_string()), Some("docs.example".to_owned()));
+    assert!(found.rules.is_empty() && !found.needs_standing_approval);
+    for (capability, arguments, reason) in [
+        ("web.fetch", fetch("docs.example/a"), "untrusted_influence"),
+        ("web.fetch", fetch("https://a@docs.example/"), "untrusted_influence"),
+        (
+            "web.fetch",
+            json!({ "urls": ["https://a.example", "https://b.example"] }),
+            "untrusted_influence",
+        ),
+        ("web.fetch", fetch("https://docs.example/a"), "clearance_exceeded"),
+        ("mail.send", json!({ "to": "https://docs.example/" }), "untrusted_influence"),
+        ("files.read", fetch("https://docs.example/a"), "untrusted_influence"),
+    ] {
+        assert_eq!(of(capability, arguments, reason), Err(NotAllowable::Tainted), "{capability}");
+    }
+}
+
+#[test]
 fn an_empty_history_suggests_nothing() {
     let log = Log::new();
     assert_eq!(log.suggestions(), Suggestions::default());

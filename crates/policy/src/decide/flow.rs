@@ -17,12 +17,13 @@ use weaver_types::{
 };
 
 use crate::query::Query;
+use crate::set::PolicySet;
 
 /// Holds a call to a sink when the run holds more confidential data than the sink may receive,
 /// or when somebody else may have steered the run and what decides where the call goes is found
 /// neither in the user's words nor, at most sinks, in trusted results. Where nothing leaves, the
 /// call goes on: one tainted text must not stop later reads. A view sends nothing anywhere.
-pub(super) fn sink(query: &Query<'_>, out: &mut Vec<Contribution>) {
+pub(super) fn sink(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>) {
     let (capability, label) = (query.capability, query.label);
     if query.operation == Operation::View {
         return;
@@ -43,7 +44,7 @@ pub(super) fn sink(query: &Query<'_>, out: &mut Vec<Contribution>) {
         out.push(hold(ReasonCode::ClearanceExceeded, &detail));
     }
     if label.integrity == Integrity::Untrusted
-        && let Err(problem) = provenance_check::check(query)
+        && let Err(problem) = provenance_check::check(query, &set.policy().trusted_destinations)
     {
         let calls: Vec<_> = label.taints.iter().map(|call| format!("`{call}`")).collect();
         let from = if calls.is_empty() { "unnamed calls".to_owned() } else { calls.join(", ") };

@@ -6,9 +6,10 @@ use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 use super::node::Node;
 use super::reader::DocumentReader;
 use super::{agents, header, issuers, limits, rules, validate};
+use crate::destination::TrustedDestination;
 use crate::policy::Policy;
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "kind",
     "format",
     "id",
@@ -16,6 +17,7 @@ const KEYS: [&str; 15] = [
     "expires",
     "principals",
     "trusted_hosts",
+    "trusted_destinations",
     "issuers",
     "agents",
     "contract_enforcement",
@@ -41,6 +43,21 @@ pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> P
     }
     if let Some(node) = root.get("trusted_hosts") {
         policy.trusted_hosts = node.texts(reader);
+    }
+    if let Some(node) = root.get("trusted_destinations") {
+        for node in node.items(reader) {
+            if let Some(text) = node.text(reader) {
+                match TrustedDestination::parse(text) {
+                    Ok(destination) => {
+                        policy.trusted_destinations.insert(destination);
+                    }
+                    Err(error) => {
+                        let remedy = "write a host, as in \"docs.rs\" or \"*.example.org\"";
+                        node.wrong(reader, "policy.destination", error.to_string(), remedy);
+                    }
+                }
+            }
+        }
     }
     if let Some(node) = root.get("issuers") {
         for (name, node) in node.entries(reader) {

@@ -1,10 +1,13 @@
 //! Information flow: what a run has taken in, against where a call would send it.
 
+use serde_json::{Value, json};
+use weaver_policy::{CarriedValue, Query, ValueOrigins};
 use weaver_types::{
-    CallId, Confidentiality, Effects, Integrity, Label, Operation, ReasonCode, SinkKind, Verdict,
+    CallId, Confidentiality, Effects, Integrity, Label, Operation, Pointer, ReasonCode, SinkKind,
+    Verdict,
 };
 
-use crate::support::{Case, draft, host, set};
+use crate::support::{Case, codes, draft, host, set};
 
 const ALLOW_ALL: &str = "[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"allow\"\n";
 
@@ -57,4 +60,65 @@ fn a_view_sends_nothing() {
     let mut case = sink(label(Confidentiality::Restricted, Integrity::Untrusted));
     case.operation = Operation::View;
     assert_eq!(case.answer(&set(ALLOW_ALL, "")).0, Verdict::Allow);
+}
+
+/// Vouches for nothing; a text with `sk_live` carries a secret.
+#[derive(Debug)]
+struct Nobody;
+
+impl ValueOrigins for Nobody {
+    fn carried(&self, text: &str) -> Vec<CarriedValue> {
+        let secret = CarriedValue { kind: "secret".to_owned(), tokens: Vec::new() };
+        if text.contains("sk_live") { vec![secret] } else { Vec::new() }
+    }
+}
+
+/// What a tainted run may do with these arguments under a policy that trusts some hosts.
+fn tainted(effects: Effects, sink: SinkKind, arguments: Value) -> Verdict {
+    let mut draft = draft("web.fetch", effects);
+    draft.sink = Some(sink);
+    draft.critical_arguments = ["/url", "/urls"].map(|at| Pointer::parse(at).unwrap()).into();
+    let mut case = Case::new(draft.build().unwrap(), &[]);
+    case.label = label(Confidentiality::Internal, Integrity::Untrusted);
+    case.arguments = Some(arguments);
+    let hosts = "trusted_destinations = [\"localhost\", \"*.docs.example\"]\n";
+    let set = set(&format!("{hosts}{ALLOW_ALL}"), "");
+    set.decide(&Query { origins: Some(&Nobody), ..case.query() }).verdict()
+}
+
+#[test]
+fn a_tainted_run_reads_on_from_the_hosts_that_the_policy_trusts() {
+    let read = |arguments| tainted(Effects::READ_OPEN, SinkKind::ExternalSend, arguments);
+    assert_eq!(read(json!({ "url": "http://localhost:3000/a?b=c" })), Verdict::Allow);
+    assert_eq!(
+        read(json!({ "urls": ["https://a.docs.example/", "http://localhost"] })),
+        Verdict::Allow
+    );
+    for held in [
+        json!({ "url": "https://evil.example/" }),
+        json!({ "url": "http://localhost@evil.example/" }),
+        json!({ "url": "localhost" }),
+        json!({ "url": "http://localhost/?key=sk_live" }),
+        json!({ "urls": ["http://localhost", "https://evil.example/"] }),
+        json!({ "url": "http://localhost", "text": "and https://evil.example/" }),
+        json!({}),
+    ] {
+        assert_eq!(read(held.clone()), Verdict::Hold, "{held}");
+    }
+    let local = || json!({ "url": "http://localhost/" });
+    for (effects, sink) in [
+        (Effects::WRITE_LOCAL, SinkKind::ExternalSend),
+        (Effects::READ_OPEN, SinkKind::Credential),
+        (Effects::READ_OPEN, SinkKind::Payment),
+    ] {
+        assert_eq!(tainted(effects, sink, local()), Verdict::Hold, "{effects:?} {sink:?}");
+    }
+}
+
+#[test]
+fn a_destination_that_is_no_host_is_an_error() {
+    for wrong in ["*", "*.com", "https://docs.example", "docs.example/"] {
+        let policy = format!("trusted_destinations = [\"{wrong}\"]\n{ALLOW_ALL}");
+        assert_eq!(codes(&policy), ["policy.destination"], "{wrong}");
+    }
 }

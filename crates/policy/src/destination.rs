@@ -1,0 +1,242 @@
+//! Hosts from which a run may read although it has taken in untrusted data.
+//!
+//! An address that somebody else chose can carry away what the run holds. Whoever signs the policy may
+//! name hosts at which that does no harm: this machine, or services that nobody reads along at. It is
+//! an egress allowlist, and it counts for reads alone.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// The longest host name of the DNS, in bytes (RFC 1035, section 2.3.4).
+const MAX_HOST: usize = 253;
+
+/// A host, all hosts below a domain, or either at one port: `localhost`, `docs.rs`,
+/// `*.example.org`, `[::1]`, `localhost:8080`.
+///
+/// ```
+/// use weaver_policy::TrustedDestination;
+///
+/// let docs = TrustedDestination::parse("*.docs.rs")?;
+/// assert!(docs.covers("https://static.docs.rs/a?b=c"));
+/// assert!(!docs.covers("https://docs.rs.evil.example/a"));
+/// # Ok::<(), weaver_policy::DestinationError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TrustedDestination {
+    host: String,
+    /// Whether hosts below `host` are meant, and not `host` itself.
+    below: bool,
+    port: Option<u16>,
+}
+
+/// What is wrong with a destination.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DestinationError {
+    /// It is no host.
+    #[error("`{text}` is no host")]
+    NotAHost {
+        /// The text, cut.
+        text: String,
+    },
+    /// All hosts below a domain that is nobody's own.
+    #[error("`{text}` covers hosts of many owners")]
+    TooWide {
+        /// The text, cut.
+        text: String,
+    },
+}
+
+impl TrustedDestination {
+    /// Reads a destination.
+    ///
+    /// # Errors
+    /// [`DestinationError`], also for `*` and for `*.` before a single label, as in `*.com`.
+    pub fn parse(text: &str) -> Result<Self, DestinationError> {
+        let shown = || weaver_text::escape::line(&text.chars().take(80).collect::<String>()).into();
+        let (below, rest) = match text.strip_prefix("*.") {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let Some(Authority { host, port }) = Authority::parse(rest) else {
+            return Err(DestinationError::NotAHost { text: shown() });
+        };
+        let named = host.bytes().any(|byte| byte.is_ascii_alphabetic()) && !host.starts_with('[');
+        if below && !(named && host.contains('.')) {
+            return Err(DestinationError::TooWide { text: shown() });
+        }
+        Ok(Self { host: host.to_ascii_lowercase(), below, port })
+    }
+
+    /// The host at which an address points, as a destination of its own: without its port.
+    /// `None` for anything but a plain `http` or `https` URL.
+    #[must_use]
+    pub fn of_url(url: &str) -> Option<Self> {
+        let host = Authority::of_url(url)?.host.to_ascii_lowercase();
+        Some(Self { host, below: false, port: None })
+    }
+
+    /// Whether a URL points here. Only a plain `http` or `https` URL does, which every program reads
+    /// alike: without user, backslash, blank or control character.
+    #[must_use]
+    pub fn covers(&self, url: &str) -> bool {
+        let Some(found) = Authority::of_url(url) else { return false };
+        let at_port = self.port.is_none_or(|port| found.port == Some(port));
+        at_port && self.is_host(&found.host.to_ascii_lowercase())
+    }
+
+    fn is_host(&self, host: &str) -> bool {
+        if !self.below {
+            return host == self.host;
+        }
+        host.strip_suffix(&self.host).is_some_and(|above| above.len() > 1 && above.ends_with('.'))
+    }
+}
+
+impl fmt::Display for TrustedDestination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let below = if self.below { "*." } else { "" };
+        write!(f, "{below}{}", self.host)?;
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
+impl Serialize for TrustedDestination {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Host and port of a URL (RFC 3986, section 3.2), without user information.
+struct Authority<'a> {
+    host: &'a str,
+    port: Option<u16>,
+}
+
+impl<'a> Authority<'a> {
+    fn of_url(url: &'a str) -> Option<Self> {
+        let plain = url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+        let (scheme, rest) = url.split_once("://").filter(|_| plain)?;
+        let web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+        let authority = rest.split(['/', '?', '#']).next().filter(|_| web)?;
+        Self::parse(authority)
+    }
+
+    fn parse(text: &'a str) -> Option<Self> {
+        let end = if text.starts_with('[') {
+            text.find(']')? + 1
+        } else {
+            text.find(':').unwrap_or(text.len())
+        };
+        let (host, rest) = text.split_at_checked(end)?;
+        let port = match rest.strip_prefix(':') {
+            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Some(digits.parse().ok()?)
+            }
+            None if rest.is_empty() => None,
+            _ => return None,
+        };
+        is_host(host).then_some(Self { host, port })
+    }
+}
+
+/// Whether a text is a host name, or an address of numbers.
+fn is_host(host: &str) -> bool {
+    if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        return address.parse::<std::net::Ipv6Addr>().is_ok();
+    }
+    let label = |label: &str| {
+        let plain = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        plain && (1..=63).contains(&label.len())
+    };
+    host.len() <= MAX_HOST && host.split('.').all(label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_url_of_the_host_is_covered() {
+        for (destination, url, covered) in [
+            ("localhost", "http://localhost", true),
+            ("localhost", "HTTP://LocalHost:3000/a?b=c#d", true),
+            ("localhost", "http://localhost.evil.example/", false),
+            ("localhost", "http://evil.example/localhost", false),
+            ("localhost", "http://localhost@evil.example/", false),
+            ("localhost", "http://localhost:80@evil.example/", false),
+            ("localhost", "http://localhost:@evil.example/", false),
+            ("localhost", "http://localhost\\@evil.example/", false),
+            ("localhost", "http://localhost\t.evil.example/", false),
+            ("localhost", "http://localhost /", false),
+            ("localhost", " http://localhost/", false),
+            ("localhost", "http:/localhost/", false),
+            ("localhost", "http:///localhost/", false),
+            ("localhost", "ftp://localhost/", false),
+            ("localhost", "file://localhost/etc/passwd", false),
+            ("localhost", "javascript:fetch('http://localhost/')", false),
+            ("localhost", "http://localhost\u{2215}evil.example/", false),
+            ("localhost", "http://localhost%2eevil.example/", false),
+            ("localhost", "http://localhost./", false),
+            ("127.0.0.1", "http://127.0.0.1:8080/", true),
+            ("127.0.0.1", "http://127.0.0.1.nip.io/", false),
+            ("127.0.0.1", "http://127.1/", false),
+            ("[::1]", "http://[::1]:8080/", true),
+            ("[::1]", "http://[::1].evil.example/", false),
+            ("[::1]", "http://[::2]/", false),
+            ("localhost:8080", "http://localhost:8080/", true),
+            ("localhost:8080", "http://localhost/", false),
+            ("localhost:8080", "http://localhost:80800/", false),
+            ("docs.rs", "https://docs.rs/serde?x=@evil", true),
+            ("docs.rs", "https://static.docs.rs/", false),
+            ("docs.rs", "https://docs.rs.evil.example/", false),
+            ("docs.rs", "https://mydocs.rs/", false),
+            ("*.docs.rs", "https://static.docs.rs/", true),
+            ("*.docs.rs", "https://a.b.docs.rs/", true),
+            ("*.docs.rs", "https://docs.rs/", false),
+            ("*.docs.rs", "https://.docs.rs/", false),
+            ("*.docs.rs", "https://mydocs.rs/", false),
+        ] {
+            let one = TrustedDestination::parse(destination).unwrap();
+            assert_eq!(one.covers(url), covered, "{destination} {url}");
+            assert_eq!(one.to_string(), destination);
+        }
+    }
+
+    #[test]
+    fn what_is_no_host_is_refused() {
+        for text in [
+            "",
+            "*",
+            "*.",
+            "*.com",
+            "*.localhost",
+            "*.[::1]",
+            "*.10.0.0.1",
+            "http://docs.rs",
+            "docs.rs/",
+            "a b",
+            "a..b",
+            ".docs.rs",
+            "docs.rs:",
+            "docs.rs:http",
+            "docs.rs:99999",
+            "user@docs.rs",
+            "[::1",
+            "[docs.rs]",
+            "a*.docs.rs",
+            "döcs.rs",
+        ] {
+            assert!(TrustedDestination::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_url_names_its_host() {
+        let of = |url| TrustedDestination::of_url(url).map(|one| one.to_string());
+        assert_eq!(of("https://Docs.rs:443/a"), Some("docs.rs".to_owned()));
+        assert_eq!(of("https://a@docs.rs/"), None);
+        assert_eq!(of("docs.rs"), None);
+    }
+}
