@@ -4,9 +4,11 @@
 //! name hosts at which that does no harm: this machine, or services that nobody reads along at. It is
 //! an egress allowlist, and it counts for reads alone.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 /// The longest host name of the DNS, in bytes (RFC 1035, section 2.3.4).
 const MAX_HOST: usize = 253;
@@ -75,6 +77,23 @@ impl TrustedDestination {
     pub fn of_url(url: &str) -> Option<Self> {
         let host = Authority::of_url(url)?.host.to_ascii_lowercase();
         Some(Self { host, below: false, port: None })
+    }
+
+    /// The one host at which all addresses in these arguments point; `None` where there are several
+    /// or none. A text counts that is a URL as a whole.
+    #[must_use]
+    pub fn of_arguments(arguments: &Value) -> Option<Self> {
+        let mut hosts = BTreeSet::new();
+        let mut open = vec![arguments];
+        while let Some(next) = open.pop() {
+            match next {
+                Value::String(text) => hosts.extend(Self::of_url(text)),
+                Value::Array(items) => open.extend(items),
+                Value::Object(members) => open.extend(members.values()),
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        hosts.pop_first().filter(|_| hosts.is_empty())
     }
 
     /// Whether a URL points here. Only a plain `http` or `https` URL does, which every program reads

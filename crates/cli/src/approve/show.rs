@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::OpenApproval;
+use weaver_policy::TrustedDestination;
+use weaver_policy::approval::HeldCheck;
 use weaver_types::canonical::CanonicalError;
-use weaver_types::{Digest, Timestamp};
+use weaver_types::{Digest, ReasonCode, Timestamp};
 
 use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
@@ -91,11 +93,25 @@ fn head(place: &ApprovalStore, open: &OpenApproval, now: Timestamp) -> String {
         };
         out.push_str(&format!("can agree   {able}\n"));
     }
+    if let Some(host) = host_of_tainted_read(open) {
+        out.push_str(&format!(
+            "note        where it only reads: `weaver allow CALL` reads on from {host} without asking \
+             (`weaver trace` has the call)\n"
+        ));
+    }
     for note in notes(place, open).unwrap_or_default() {
         out.push_str(&format!("note        {note}\n"));
     }
     out.push('\n');
     out
+}
+
+/// The host of a call that waits for nothing but that somebody else may have chosen its address.
+fn host_of_tainted_read(open: &OpenApproval) -> Option<TrustedDestination> {
+    let tainted = |held: &HeldCheck| held.reason == ReasonCode::UntrustedInfluence;
+    let request = &open.request;
+    let destination = TrustedDestination::of_arguments(&request.arguments)?;
+    request.holds.iter().all(tainted).then_some(destination)
 }
 
 fn held_status(open: &OpenApproval, now: Timestamp) -> &'static str {

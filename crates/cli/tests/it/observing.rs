@@ -166,6 +166,10 @@ fn a_host_is_trusted_once_and_read_from_then_on() {
     assert_eq!(fetch(&mut client, "http://localhost:3000/a"), "done");
     assert_eq!(fetch(&mut client, "http://127.0.0.1:3000/a"), "done");
     assert_eq!(fetch(&mut client, "https://docs.example/a"), "hold");
+    let waits = home.ok(&["approve", "list", "--json"]).json();
+    let id = waits["id"].as_str().unwrap_or_else(|| panic!("{waits}"));
+    let request = home.ok(&["approve", "show", id]);
+    assert!(request.out.contains("reads on from docs.example"), "{request:?}");
     let call = call_of(&home, "web.fetch");
     let shown = home.ok(&["allow", &call, "--json"]).json();
     assert_eq!(shown["trusted_destination"], "docs.example", "{shown}");

@@ -147,17 +147,7 @@ fn destination(
         influence || said.reason.is_release()
     });
     let RecordedArguments::Exact(arguments) = &call.arguments else { return None };
-    let mut hosts = BTreeSet::new();
-    let mut open = vec![arguments];
-    while let Some(next) = open.pop() {
-        match next {
-            Value::String(text) => hosts.extend(TrustedDestination::of_url(text)),
-            Value::Array(items) => open.extend(items),
-            Value::Object(members) => open.extend(members.values()),
-            _ => {}
-        }
-    }
-    hosts.pop_first().filter(|_| reads && influence_alone && hosts.is_empty())
+    TrustedDestination::of_arguments(arguments).filter(|_| reads && influence_alone)
 }
 
 /// Whether a rule, or an approval in advance, could let it through.
