@@ -1,5 +1,7 @@
 //! The ledger in memory.
 
+mod event_arena;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weaver_types::digest::Digest;
@@ -9,7 +11,6 @@ use weaver_types::ledger::{
 };
 use weaver_types::{LogId, Random, RandomError, Tenant};
 
-use crate::entry::SALT;
 use crate::log::{Row, Sealed, Tip};
 use crate::merkle::{Hash, Tree, empty_root};
 use crate::prepare::prepare;
@@ -17,6 +18,7 @@ use crate::prune;
 use crate::record_map::RecordMap;
 use crate::salt::Salts;
 use crate::verify::{Extent, Prove, Source, no_such_proof};
+use event_arena::EventArena;
 
 /// A ledger that ends with the process. It keeps every event; it is meant for tests, examples and
 /// hosts whose runs are short.
@@ -45,17 +47,10 @@ struct State {
     tip: Tip,
     /// Events up to the last batch that asked to be synced.
     synced: u64,
-    entries: Vec<Entry>,
+    /// The events; their leaf hashes stand in the tree.
+    events: EventArena,
     tree: Tree,
     records: RecordMap,
-}
-
-/// An event; its leaf hash stands in the tree.
-struct Entry {
-    header: Vec<u8>,
-    /// Salt and payload; `None` when they were pruned.
-    open: Option<([u8; SALT], Vec<u8>)>,
-    durability: Durability,
 }
 
 impl MemoryLedger {
@@ -73,7 +68,7 @@ impl MemoryLedger {
         let state = State {
             synced: 0,
             tip: Tip::new(log),
-            entries: Vec::new(),
+            events: EventArena::default(),
             tree: Tree::default(),
             records: RecordMap::default(),
         };
@@ -102,11 +97,11 @@ impl MemoryLedger {
         let now = prune::time_after(state.tip.highest, &prepared.batch);
         let writes = state.records.plan(&prepared.batch)?;
         prune::check(&prepared, first, now, &mut *state)?;
-        let State { tip, tree, entries, .. } = &mut *state;
+        let State { tip, tree, events, .. } = &mut *state;
         let mut complete = |level: u32, _, hash| tree.put(level as usize, hash);
         tip.append(prepared.events(), &mut complete, &mut |sealed| {
             let Sealed { header, salt, payload, .. } = sealed;
-            entries.push(Entry { header, open: Some((salt, payload.to_vec())), durability });
+            events.push(&header, &salt, payload, durability);
             Ok(())
         })?;
         let first_seq = (tip.frontier.size() > first).then_some(first);
@@ -125,23 +120,16 @@ impl MemoryLedger {
 impl State {
     fn prune(&mut self, seqs: &[u64]) {
         for seq in seqs {
-            let at = usize::try_from(*seq).ok();
-            if let Some(entry) = at.and_then(|at| self.entries.get_mut(at)) {
-                entry.open = None;
-            }
+            self.events.prune(*seq);
         }
     }
 
     fn page(&self, from: u64, limit: usize) -> impl Iterator<Item = Row> {
-        let skip = usize::try_from(from).unwrap_or(usize::MAX);
-        let entries = self.entries.iter().enumerate().skip(skip).take(limit.min(MAX_PAGE));
-        entries.filter_map(|(seq, entry)| {
-            let seq = seq as u64;
+        self.events.after(from).take(limit.min(MAX_PAGE)).filter_map(|(seq, bytes)| {
             let leaf = Digest::from_bytes(self.tree.leaf(seq)?);
-            let Entry { header, open, durability } = entry;
             let (salt, payload) =
-                open.clone().map(|(salt, payload)| (salt.to_vec(), payload)).unzip();
-            let (header, durability) = (header.clone(), *durability);
+                bytes.open.map(|(salt, payload)| (salt.to_vec(), payload.to_vec())).unzip();
+            let (header, durability) = (bytes.header.to_vec(), bytes.durability);
             Some(Row { event: StoredEvent { seq, header, salt, payload, durability }, leaf })
         })
     }
