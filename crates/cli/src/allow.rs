@@ -43,7 +43,7 @@ pub(super) fn run(args: &Allow) -> Result<Exit, Failure> {
     let candidates =
         Search { args, revision: &revision, history: &history, now }.candidates(call, &proposal)?;
     if candidates.is_empty() {
-        let message = "with no such rule would the policy allow the call";
+        let message = "no rule of these would make the policy allow the call";
         return Err(Failure::new(Exit::Failed, "allow.no_rule", message)
             .next(format!("`weaver trace why {}` tells what stopped it", call.id)));
     }
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Allow) -> Result<Exit, Failure> {
 
 fn unknown(args: &Allow) -> Failure {
     let call = escape::line(escape::truncate(&args.call, 80)).into_owned();
-    let message = format!("the log of this time knows no call `{call}`");
+    let message = format!("the log has no call `{call}` in this time");
     Failure::new(Exit::Unknown, "allow.unknown", message)
         .next("`weaver trace` shows the calls of today; `--since 30d` looks further back")
 }

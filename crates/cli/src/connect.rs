@@ -90,7 +90,7 @@ fn client(id: &str) -> Result<&'static Client, Failure> {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("known are: {}", known.join(", ")),
         };
-        let message = format!("`{}` is no client that is known", escape::line(id));
+        let message = format!("`{}` is not a client that Weaver knows", escape::line(id));
         Failure::new(Exit::Unknown, "connect.unknown_client", message).next(next)
     })
 }
@@ -224,7 +224,7 @@ fn taken_back(file: &ClientFile, undo: &Undo, args: &Disconnect) -> Result<(), F
         Undo::Merged(text) => {
             (Some(text), "was changed since: only Weaver's entry goes, the old ones are back")
         }
-        Undo::Nothing => (None, "has no entry of Weaver's any more: it stays as it is"),
+        Undo::Nothing => (None, "no longer has Weaver's entry: left as it is"),
     };
     if args.output.json {
         let state: Value = match undo {

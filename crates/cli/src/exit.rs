@@ -84,15 +84,17 @@ impl Exit {
             Self::Invalid => "a configuration, document, key file or input is missing or invalid",
             Self::Store => "the ledger is missing, damaged, too new or in use",
             Self::Upstream => "no server behind the gateway can be used",
-            Self::Passphrase => "the passphrase is wrong, or none could be had",
+            Self::Passphrase => "the passphrase is wrong, or none was given",
             Self::Unknown => {
                 "there is no request, standing approval, run, call, event, server, tool or entry of this name"
             }
-            Self::Authority => "the person may not say this: key, authority, or the one who asks",
+            Self::Authority => {
+                "the signature does not count: another's key, too little authority, or the one who asks"
+            }
             Self::Ended => "the request has ended, or this person has answered it",
             Self::Declined => "it was not confirmed on the terminal; nothing was done",
-            Self::NotTaken => "the gateway did not take in what was signed, or it does not count",
-            Self::Internal => "something inside failed; please report it",
+            Self::NotTaken => "the gateway did not answer, or rejected what was signed",
+            Self::Internal => "an internal error; please report it",
         }
     }
 

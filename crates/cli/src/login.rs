@@ -145,7 +145,8 @@ impl LoginTarget {
         let name = UpstreamName::parse(server).map_err(|_| unknown())?;
         let found = config.upstreams.iter().find(|upstream| upstream.name == name);
         let Transport::Http { url, login, .. } = &found.ok_or_else(unknown)?.transport else {
-            let message = format!("`{name}` is a program, at which nobody logs in");
+            let message =
+                format!("`{name}` is a local program; only a server with a `url` has a login");
             return Err(Failure::new(Exit::Usage, "login.server", message)
                 .next("what it needs stands in its `env`"));
         };

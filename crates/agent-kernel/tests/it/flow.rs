@@ -42,7 +42,7 @@ fn after_untrusted_output_nothing_leaves_and_the_rest_goes_on() {
     let held = world.call(&fresh, &ana(), &Asked::new("mail.send"));
     assert_eq!(answer(&held), (Verdict::Hold, ReasonCode::UntrustedInfluence));
     assert!(held.decision.detail().contains(read.call.as_str()), "it names what tainted");
-    assert!(held.decision.detail().contains("no argument says what it is done to"));
+    assert!(held.decision.detail().contains("no argument says where the call goes"));
     for id in ["web.read", "fs.read", "fs.write"] {
         assert!(succeeded(&world.call(&fresh, &ana(), &Asked::new(id))), "{id}");
     }

@@ -73,7 +73,7 @@ impl ApprovalStore {
     /// The inbox to write to.
     pub(super) fn inbox(&self) -> Result<&Path, Failure> {
         self.inbox.as_deref().ok_or_else(|| {
-            let message = "it is not known where the inbox is";
+            let message = "no inbox folder is configured";
             Failure::new(Exit::Usage, "approve.no_inbox", message)
                 .next("name it with `--inbox DIR`, or the configuration with `--config FILE`")
         })

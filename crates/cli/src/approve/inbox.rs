@@ -21,7 +21,7 @@ pub(super) fn drop(inbox: &Path, about: &str, bytes: &[u8]) -> Result<PathBuf, F
     folder(inbox).and_then(|()| whole(&path, bytes)).map_err(|error| {
         let message = format!("{} cannot be written: {error}", path.display());
         Failure::new(Exit::Invalid, "approve.unwritable", message)
-            .next("make the inbox writable for this user; nothing was said to the gateway")
+            .next("make the inbox writable for this user; the gateway got nothing yet")
     })?;
     Ok(path)
 }

@@ -43,7 +43,7 @@ pub(super) fn wait(
     let why = refusal(place, size, said.request.as_str())?;
     let message = match why {
         Some((code, detail)) => format!("the gateway refused it: {detail} ({code})"),
-        None => "the gateway took the file, and it does not count".to_owned(),
+        None => "the gateway read the file and rejected it".to_owned(),
     };
     Err(Failure::new(Exit::NotTaken, "approve.not_counted", message)
         .next("`weaver trace why ID` says what was recorded"))

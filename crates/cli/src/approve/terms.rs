@@ -60,7 +60,7 @@ impl Terms {
         let pattern = |text: &String| {
             Pattern::parse(text).map_err(|error| {
                 let shown = screen::line(text, 80);
-                let message = format!("`{shown}` is no pattern: {error}");
+                let message = format!("`{shown}` is not a pattern: {error}");
                 Failure::new(Exit::Usage, "approve.terms", message)
                     .next("write 1 to 512 bytes; `*` stands for anything")
             })
@@ -108,7 +108,7 @@ impl Terms {
 /// One condition on the arguments, as policies write it.
 fn condition(text: &str) -> Result<ArgumentPredicate, Failure> {
     let wrong = |problem: String| {
-        let message = format!("`{}` is no condition: {problem}", screen::line(text, 80));
+        let message = format!("`{}` is not a condition: {problem}", screen::line(text, 80));
         Failure::new(Exit::Usage, "approve.terms", message)
             .next("write, for example, '{ at = \"/to\", suffix = \"@example.com\" }'")
     };

@@ -51,8 +51,9 @@ pub(super) fn confirm_clock(args: &Clock) -> Result<Exit, Failure> {
     let until = duration::point(&args.until, now)?;
     if until <= now {
         let message = format!("{until} is over: it is {now} on this machine");
-        return Err(Failure::new(Exit::Usage, "approve.time", message)
-            .next("name a time that is still to come"));
+        return Err(
+            Failure::new(Exit::Usage, "approve.time", message).next("give a time in the future")
+        );
     }
     let last = place
         .last_event()?

@@ -36,7 +36,7 @@ impl ItemChange {
             }
             // What cannot be a capability cannot be compared as one.
             _ => {
-                let what = "is no capability before or after, so it cannot be told";
+                let what = "is not a capability before or after, so nothing can be said of it";
                 changes.push(("item".to_owned(), what.to_owned(), AuthorityWidening));
             }
         }

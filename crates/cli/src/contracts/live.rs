@@ -80,7 +80,7 @@ impl Live {
     /// Refuses where a server was away.
     pub(super) fn whole(&self) -> Result<(), Failure> {
         let Some((name, problem)) = self.away.first_key_value() else { return Ok(()) };
-        let message = format!("`{name}` is away: {problem}; nothing was approved");
+        let message = format!("`{name}` cannot be reached: {problem}; nothing was approved");
         Err(Failure::new(Exit::Upstream, "contracts.upstream_away", message)
             .next("start it, or name another surface with `--surface`"))
     }

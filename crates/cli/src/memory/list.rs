@@ -45,7 +45,7 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
 
 fn start(args: &List) -> Result<After, Failure> {
     let wrong = |message: &str| {
-        let next = "take `next` of the page before, for example value/user_preference";
+        let next = "give the `next` of the page before, for example value/user_preference";
         Failure::new(Exit::Usage, "memory.after", message).next(next)
     };
     let Some(after) = &args.after else {

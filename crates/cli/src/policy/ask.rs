@@ -61,7 +61,10 @@ fn words(answer: &Reachability) -> String {
             format!("{}: for example, with {verdict} ({reason}):\n{request}\n", output::bold("yes"))
         }
         Reachability::Unreachable { capabilities: 0 } => {
-            format!("{}: no capability is one that the question is about\n", output::bold("no"))
+            format!(
+                "{}: no capability matches the question; ask about fewer things, or give `--catalogue`\n",
+                output::bold("no")
+            )
         }
         Reachability::Unreachable { capabilities } => {
             format!("{}: nobody can, for any of {capabilities} capabilities\n", output::bold("no"))

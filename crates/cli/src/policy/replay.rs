@@ -136,7 +136,7 @@ pub(crate) fn text(report: &DraftReplay, history: &CallHistory) -> String {
         out.push_str(&format!("not judged: {many} decisions that are pruned or cannot be read\n"));
     }
     if history.is_cut() {
-        out.push_str("not judged: the later calls; there are more than are kept here\n");
+        out.push_str("not judged: later calls, since there are more than a replay keeps\n");
     }
     out
 }

@@ -261,7 +261,9 @@ fn message(decision: &Decision) -> String {
              the user."
         }
         Verdict::Deny if waits(decision) => "Nothing was executed. Try again later.",
-        Verdict::Deny => "Nothing was executed. Do not call it again as it is; choose another way.",
+        Verdict::Deny => {
+            "Nothing was executed. The same call will be denied again: use another tool or other arguments, or tell the user."
+        }
     };
     if what.is_empty() {
         format!("{}. {next}", decision.primary())

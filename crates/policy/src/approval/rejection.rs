@@ -37,10 +37,12 @@ pub enum Rejection {
     #[error("the request that was signed is not the one that was opened; look at it again")]
     RequestChanged,
     /// It is dated before the request was opened.
-    #[error("the file is dated before what it is about")]
+    #[error("the file is dated before the request that it answers; check the clock")]
     TooEarly,
     /// It is dated in the future or after the deadline, or came after the deadline.
-    #[error("the file is dated in the future, or after the deadline, or came too late")]
+    #[error(
+        "the file is dated in the future, or came after the deadline; check the clock, or let the call be made again"
+    )]
     TooLate,
     /// The approver's trust is too low.
     #[error("the approver's trust is below what the request asks for")]
@@ -58,16 +60,16 @@ pub enum Rejection {
         needed: String,
     },
     /// The approver is the one who asks.
-    #[error("the approver is the one who asks; somebody else must release it")]
+    #[error("whoever asks cannot approve; somebody else must")]
     Requester,
     /// This was counted before.
-    #[error("this was received before and counts once")]
+    #[error("this was received before; it counts once")]
     Replayed,
     /// The request is open no more.
-    #[error("the request is open no more")]
+    #[error("the request is closed already; let the call be made again")]
     AlreadyResolved,
     /// The key did not count when it signed, or counts no more.
-    #[error("the key did not count yet or counts no more; sign with a key in force")]
+    #[error("the key was not valid yet, or is no longer; sign with a key in force")]
     KeyVoid,
     /// Too few people agreed.
     #[error("{have} of {need} people agreed")]
@@ -78,7 +80,7 @@ pub enum Rejection {
         need: usize,
     },
     /// The person may not speak as an operator.
-    #[error("the keys document does not make this person an operator")]
+    #[error("the keys document does not say `operator = true` for this person")]
     NotOperator,
     /// It is about another log.
     #[error("the file is about another log")]
@@ -90,7 +92,7 @@ pub enum Rejection {
         problem: &'static str,
     },
     /// A standing approval does not speak of this call.
-    #[error("the standing approval does not speak of this call: {problem}")]
+    #[error("the standing approval does not cover this call: {problem}")]
     NotCovered {
         /// What does not fit.
         problem: &'static str,

@@ -29,7 +29,7 @@ pub(super) enum ProvenanceGap {
     #[error("nobody knows where the arguments come from")]
     NoOrigins,
     /// No argument decides where the call goes.
-    #[error("no argument says what it is done to")]
+    #[error("no argument says where the call goes")]
     NoSubject,
     #[error("`{place}` is too long or too deeply encoded to be read")]
     Unreadable { place: String },
