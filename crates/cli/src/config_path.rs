@@ -4,17 +4,15 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 use weaver_gateway::clients::Folders;
-use weaver_gateway::config::{self, ConfigErrors};
+use weaver_gateway::config::{self, ConfigErrors, DEFAULT_NAME, NO_CONFIG_REMEDY};
 
 use super::{Exit, Failure};
-
-const NAME: &str = "weaver.toml";
 
 /// Reads `--config`: without the option, and where no weaver.toml is here, the one that is meant.
 #[expect(clippy::unnecessary_wraps, reason = "the form of clap's value parsers")]
 pub(crate) fn named(text: &str) -> Result<PathBuf, Infallible> {
     let path = PathBuf::from(text);
-    if text == NAME && !path.is_file() {
+    if text == DEFAULT_NAME && !path.is_file() {
         return Ok(look().unwrap_or(path));
     }
     Ok(path)
@@ -48,10 +46,22 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
         Some(path) => Some(path.to_owned()),
         None => look(),
     };
-    found.ok_or_else(|| {
-        let message = "there is no weaver.toml here, in a folder above, or in your own folder";
+    found.ok_or_else(none)
+}
+
+/// That there is no configuration.
+pub(crate) fn none() -> Failure {
+    let message = "there is no weaver.toml here, in a folder above, or in your own folder";
+    Failure::new(Exit::Invalid, "cli.no_config", message).next(NO_CONFIG_REMEDY)
+}
+
+/// What an error of the command line says of a ledger or a configuration that is not there.
+pub(crate) fn missing(error: &clap::Error) -> Option<Failure> {
+    let source = std::error::Error::source(error)?;
+    source.is::<NoStore>().then(|| {
+        let message = format!("no ledger is named, and {}", none().message);
         Failure::new(Exit::Invalid, "cli.no_config", message)
-            .next("`weaver init` makes one; or name it with `--config FILE`")
+            .next("`weaver init` makes a gateway; or name a ledger with `--store FILE`")
     })
 }
 
@@ -67,7 +77,8 @@ pub(crate) fn absolute(named: Option<&Path>) -> Result<PathBuf, Failure> {
 /// The configuration that is meant, if there is one.
 pub(crate) fn look() -> Option<PathBuf> {
     let here = std::env::current_dir().ok();
-    let upwards = here.iter().flat_map(|here| here.ancestors()).map(|folder| folder.join(NAME));
-    let own = Folders::of_this_user().map(|folders| folders.gateway().join(NAME));
+    let upwards =
+        here.iter().flat_map(|here| here.ancestors()).map(|folder| folder.join(DEFAULT_NAME));
+    let own = Folders::of_this_user().map(|folders| folders.gateway().join(DEFAULT_NAME));
     upwards.chain(own).find(|path| path.is_file())
 }

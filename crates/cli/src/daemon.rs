@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum as _};
 use serde_json::json;
-use weaver_gateway::config::{self, Config, Http};
+use weaver_gateway::config::{self, Config, DEFAULT_NAME, Http, NO_CONFIG_REMEDY};
 use weaver_gateway::daemon::{
     self, DaemonCommand, DaemonError, DaemonFolder, DaemonOptions, DaemonStatus,
 };
@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 
 use super::serve::{Format, LogFormatArgument, Serve};
 use super::shared_args::Json;
-use super::{Exit, Failure, logging, output, serve};
+use super::{Exit, Failure, config_path, logging, output, serve};
 
 #[derive(Debug, Args)]
 pub(super) struct Daemon {
@@ -191,12 +191,12 @@ fn passphrase(descriptor: u32) -> Result<Zeroizing<String>, Failure> {
 /// The configuration by a path that holds in every folder.
 pub(super) fn absolute(config: &Path) -> Result<PathBuf, Failure> {
     config.canonicalize().map_err(|error| {
-        Failure::new(
-            Exit::Invalid,
-            "config.unreadable",
-            format!("{}: {error}", escape::line(&config.display().to_string())),
-        )
-        .next("name the configuration: `--config FILE`; `weaver --help` shows one")
+        if config == Path::new(DEFAULT_NAME) {
+            return config_path::none();
+        }
+        let name = escape::line(&config.display().to_string()).into_owned();
+        Failure::new(Exit::Invalid, "config.unreadable", format!("{name}: {error}"))
+            .next(NO_CONFIG_REMEDY)
     })
 }
 

@@ -84,6 +84,10 @@ fn main() -> ExitCode {
     let cli = match parsed() {
         Ok(cli) => cli,
         Err(error) => {
+            if let Some(failure) = config_path::missing(&error) {
+                output::failure(&failure, false);
+                return failure.exit.into();
+            }
             let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
             // A closed output leaves nothing to be said.
             let _ = error.print();

@@ -58,7 +58,7 @@ use error::whole;
 use interpolate::Lookup;
 use resolve::{Parsed, Resolved};
 
-use crate::bounded_file;
+use crate::bounded_file::{self, ReadError};
 
 pub use error::ConfigErrors;
 pub use http::{Http, TlsFiles};
@@ -77,6 +77,10 @@ pub use word_table::{WordTable, WordTableError};
 /// Documents that were refused, with everything that is wrong in them.
 pub type PolicyError = ConfigErrors;
 
+/// The name of a configuration where none is given.
+pub const DEFAULT_NAME: &str = "weaver.toml";
+/// What to do where there is none.
+pub const NO_CONFIG_REMEDY: &str = "`weaver init` makes one; or name it with `--config FILE`";
 /// The largest configuration file, in bytes.
 pub const MAX_CONFIG: usize = 1024 * 1024;
 
@@ -279,8 +283,13 @@ fn parse(path: &Path) -> Result<Parsed, Box<Finding>> {
 
 fn config_text(path: &Path, name: &str) -> Result<String, Box<Finding>> {
     bounded_file::text(path, MAX_CONFIG).map_err(|error| {
-        let remedy = "name the configuration: `--config FILE`; `weaver --help` shows one";
-        Box::new(whole(name, "config.unreadable", error.to_string(), remedy))
+        let message = match error {
+            ReadError::Absent if path == Path::new(DEFAULT_NAME) => {
+                "it is not here, in a folder above, or in your own folder".to_owned()
+            }
+            error => error.to_string(),
+        };
+        Box::new(whole(name, "config.unreadable", message, NO_CONFIG_REMEDY))
     })
 }
 

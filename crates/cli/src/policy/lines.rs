@@ -68,10 +68,10 @@ pub(super) fn error(number: u64, error: &RequestError) -> Value {
 /// How a command ends whose input had lines like that.
 pub(super) fn invalid(wrong: u64) -> Failure {
     let what = if wrong == 1 {
-        "1 line is no request".to_owned()
+        "1 line is not a request".to_owned()
     } else {
-        format!("{wrong} lines are no requests")
+        format!("{wrong} lines are not requests")
     };
-    Failure::new(Exit::Invalid, "policy.requests", format!("{what} that can be judged"))
+    Failure::new(Exit::Invalid, "policy.requests", what)
         .next("see `error` in their answers, and `weaver policy decide --help` for the form")
 }

@@ -62,7 +62,7 @@ fn every_command_has_help() {
 
 #[test]
 fn a_wrong_command_line_is_a_usage_error() {
-    for args in [&["sevre"][..], &["trace", "show"], &["route", "-k", "0"], &["sign"]] {
+    for args in [&["sevre"][..], &["trace", "show", "--store", "x"], &["route", "-k", "0"], &["sign"]] {
         let run = weaver(args);
         assert_eq!((run.code, run.out.as_str()), (2, ""), "{args:?}");
     }
@@ -122,4 +122,46 @@ fn the_configuration_in_the_help_is_accepted() {
     let run = folder.check(&["--json"]);
     assert_eq!(run.code, 0, "{run:?}");
     assert_eq!(run.json()["servers"][0], "files");
+}
+
+/// What a person meets who typed a command in the wrong folder.
+#[test]
+fn without_a_configuration_every_command_says_the_same() {
+    let empty = tempfile::tempdir().unwrap();
+    for line in [
+        "allow call_1",
+        "approve list",
+        "approve standing list",
+        "check",
+        "clients list",
+        "connect",
+        "contracts list",
+        "contracts propose",
+        "daemon",
+        "login files",
+        "logs",
+        "memory list",
+        "policy edit",
+        "policy lint",
+        "policy suggest",
+        "restart",
+        "serve --standalone",
+        "service install",
+        "status",
+        "stop",
+        "trace",
+        "trace list",
+        "trace verify",
+        "update",
+    ] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
+        command.args(line.split(' ')).current_dir(empty.path()).env("HOME", empty.path());
+        command.env_remove("XDG_CONFIG_HOME").stdin(std::process::Stdio::null());
+        let done = command.output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(3), "{line}: {said}");
+        for part in ["here, in a folder above, or in your own folder", "`weaver init`"] {
+            assert!(said.contains(part), "{line}: {said}");
+        }
+    }
 }

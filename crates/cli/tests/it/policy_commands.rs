@@ -127,7 +127,7 @@ fn a_line_that_is_no_request_is_answered_and_the_rest_goes_on() {
     assert_eq!((&found[1]["id"], &found[1]["line"]), (&json!("7"), &json!(3)));
     assert!(found[1]["error"]["message"].as_str().unwrap().contains("`arg`"));
     assert_eq!(found[2]["verdict"], "allow");
-    assert!(run.err.contains("2 lines are no requests") && run.err.contains("next:"), "{run:?}");
+    assert!(run.err.contains("2 lines are not requests") && run.err.contains("next:"), "{run:?}");
 }
 
 #[test]
