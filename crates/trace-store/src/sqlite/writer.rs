@@ -192,7 +192,7 @@ impl Writer {
         let level = group.iter().map(|work| work.prepared.batch.durability).max();
         let level = level.unwrap_or_default();
         let mut applied = Vec::with_capacity(group.len());
-        let (tip, sums) = (self.tip.clone(), self.sums.clone());
+        let (tip, sums, before) = (self.tip.clone(), self.sums.clone(), self.unchecked);
         let done = self.transact(group, level, &mut applied);
         let done = match done {
             Err(error) => match self.roll_back(tip, sums, error) {
@@ -208,7 +208,10 @@ impl Writer {
         };
         // RecordLookup anything is acknowledged: what went into a removed file is lost.
         let done = done.and_then(|done| {
-            self.log = self.watch.check()?;
+            self.log = match level {
+                Durability::Disk => self.watch.check()?,
+                Durability::Os => self.watch.check_by_time(self.unchecked - before)?,
+            };
             Ok(done)
         });
         let head = self.tip.head();
