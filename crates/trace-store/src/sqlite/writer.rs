@@ -38,9 +38,10 @@ use crate::prune;
 
 /// Bytes in the write-ahead log, by our own estimate, at which a checkpoint is made when nothing
 /// waits, and at which it is made at once: while the log is short it is written over and over, and
-/// a sync need not wait for a file that grows.
+/// a sync need not wait for a file that grows. A checkpoint holds up whoever comes meanwhile for two
+/// syncs, so under load it must be rarer than one call in a hundred; a call takes some 40 KiB.
 const CHECKPOINT_IDLE: usize = 1024 * 1024;
-const CHECKPOINT_BUSY: usize = 4 * 1024 * 1024;
+const CHECKPOINT_BUSY: usize = 16 * 1024 * 1024;
 /// Bytes that a commit writes beside its content: the pages of the head and of tree edges.
 const OVERHEAD: usize = 4 * 4096;
 
