@@ -1,11 +1,15 @@
-//! A configuration with signed documents in a temporary folder.
+//! A configuration with signed documents in a temporary folder, and the daemon that serves it.
 
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
+use weaver_gateway::daemon::{self, DaemonStatus};
+use weaver_gateway::serve::Farewell;
 use weaver_policy::{Source, root_key_id, sign};
-use weaver_types::Timestamp;
 use weaver_types::signature::{Kind, SigningKey};
+use weaver_types::{Clock as _, SystemClock};
 
 use crate::{AS_SERVER, Failure};
 
@@ -20,7 +24,7 @@ roles = ["caller"]
 
 [[rules]]
 name = "closed-world"
-match = { capability = "echo.*", effects = { world = "closed" } }
+match = { capability = "echo*", effects = { world = "closed" } }
 effect = "allow"
 "#;
 
@@ -44,23 +48,35 @@ id = "bench"
 version = 1
 "#;
 
-/// The folder; it is removed at the end.
+/// Which servers stand behind the gateway.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Servers {
+    /// One, whose tools keep their names.
+    One,
+    /// Several, with so many tools each beside the two that are called.
+    Many { servers: usize, more: usize },
+}
+
+/// The folder; it is removed at the end, and its daemon ends.
 pub(crate) struct Setup {
     /// The configuration.
     pub(crate) config: PathBuf,
     /// The ledger.
     pub(crate) ledger: PathBuf,
-    _folder: TempDir,
+    /// Where a daemon serves clients over HTTP.
+    pub(crate) http: SocketAddr,
+    folder: TempDir,
 }
 
 impl Setup {
     /// Writes everything.
-    pub(crate) fn write(now: Timestamp) -> Result<Self, Failure> {
+    pub(crate) fn write(servers: Servers) -> Result<Self, Failure> {
         // In the target folder rather than in a temporary file system, which syncs nothing.
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR"))?;
         let root = SigningKey::from_seed([7; 32]);
         let policy = folder.path().join("policy");
         std::fs::create_dir(&policy)?;
+        let now = SystemClock::default().now();
         for (kind, text) in
             [(Kind::Policy, POLICY), (Kind::Contracts, CONTRACTS), (Kind::Keys, KEYS)]
         {
@@ -69,16 +85,64 @@ impl Setup {
             std::fs::write(policy.join(format!("{kind}.toml")), text)?;
             std::fs::write(policy.join(format!("{kind}.toml.sig")), envelope.to_json()?)?;
         }
-        let program = serde_json::to_string(&std::env::current_exe()?)?;
-        let text = format!(
-            "[gateway]\nmode = \"proxy\"\nunprefixed = true\n\
+        // A port that is free now; nobody else is expected to take it.
+        let http = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let unprefixed = matches!(servers, Servers::One);
+        let mut text = format!(
+            "[gateway]\nmode = \"proxy\"\nunprefixed = {unprefixed}\n\
              [principal]\nid = \"bench\"\n\
              [trust]\nroot = \"{}\"\n\
-             [mcpServers.echo]\ncommand = {program}\nargs = [\"{AS_SERVER}\"]\n",
+             [http]\nlisten = \"{http}\"\nanonymous = true\n",
             root.public()
         );
+        let program = serde_json::to_string(&std::env::current_exe()?)?;
+        let (count, more) = match servers {
+            Servers::One => (1, 0),
+            Servers::Many { servers, more } => (servers, more),
+        };
+        for n in 0..count {
+            let name = if n == 0 { "echo".to_owned() } else { format!("echo{n}") };
+            writeln!(
+                text,
+                "[mcpServers.{name}]\ncommand = {program}\nargs = [\"{AS_SERVER}\", \"{more}\"]"
+            )?;
+        }
         let config = folder.path().join("weaver.toml");
         std::fs::write(&config, text)?;
-        Ok(Self { config, ledger: folder.path().join(".weaver/ledger.db"), _folder: folder })
+        Ok(Self { config, ledger: folder.path().join(".weaver/ledger.db"), http, folder })
     }
+
+    /// A place for a file of its own beside the ledger.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// What the daemon says of itself.
+    pub(crate) fn status(&self) -> Result<DaemonStatus, Failure> {
+        Ok(daemon::status(&self.store()?)?)
+    }
+
+    /// Bytes of memory that the daemon holds.
+    pub(crate) fn daemon_memory(&self) -> Result<Option<u64>, Failure> {
+        Ok(resident(self.status()?.pid))
+    }
+
+    fn store(&self) -> Result<PathBuf, Failure> {
+        Ok(weaver_gateway::config::store_of(&self.config)?)
+    }
+}
+
+impl Drop for Setup {
+    fn drop(&mut self) {
+        // There may be none.
+        let _ = self.store().map(|store| daemon::end(&store, Farewell::Stopped));
+    }
+}
+
+/// Bytes of memory that a process holds, where the system says so.
+pub(crate) fn resident(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status"));
+    let status = status.ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }

@@ -1,71 +1,95 @@
 //! The ways to the server, and calls over all of them in turns.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
-use weaver_drivers::mcp::{
-    CallOutcome, CallRequest, Endpoint, StdioConfig, Upstream, UpstreamConfig,
-};
+use weaver_drivers::mcp::{CallOutcome, CallRequest, Upstream};
+use weaver_trace_store::{OpenOptions, SqliteLedger};
+use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
+use weaver_types::{Clock as _, EventKind, SystemClock};
 
-use crate::{AS_GATEWAY, AS_SERVER, AS_SHIM, Failure};
+use crate::Failure;
+use crate::spread::Spread;
 
-const TEXT: &str = "The quick brown fox jumps over the lazy dog.";
+/// 64 bytes.
+const TEXT: &str = "The quick brown fox jumps over the lazy dog. The quick brown fox";
 /// How often the gateway is asked for its tools until it has them, 20 ms apart.
 const PATIENCE: usize = 500;
+/// Bytes of the event that is appended for comparison.
+const EVENT: usize = 300;
 
-/// Directly, through a gateway of its own, and through the shim and the daemon.
-pub(crate) struct Ways {
-    direct: Upstream,
-    alone: Upstream,
-    shared: Upstream,
+/// One way, by its name in the table.
+pub(crate) struct Way {
+    pub(crate) name: String,
+    end: End,
 }
 
-/// What calls took.
-pub(crate) struct Times {
-    pub(crate) direct: Vec<Duration>,
-    pub(crate) alone: Vec<Duration>,
-    pub(crate) shared: Vec<Duration>,
+enum End {
+    /// A call of a tool.
+    Server(Arc<Upstream>),
+    /// One append to a ledger, acknowledged after its sync: what a call that is synced waits for.
+    Append(SqliteLedger),
 }
 
-impl Ways {
-    /// Starts all and waits until all have their tools.
-    pub(crate) async fn open(alone: &Path, shared: &Path) -> Result<Self, Failure> {
-        let text = |path: &Path| path.to_str().map(str::to_owned).ok_or("the path is not UTF-8");
-        let ways = Self {
-            direct: upstream("direct", vec![AS_SERVER.to_owned()])?,
-            alone: upstream("alone", vec![AS_GATEWAY.to_owned(), text(alone)?])?,
-            shared: upstream("shared", vec![AS_SHIM.to_owned(), text(shared)?])?,
-        };
-        for way in [&ways.direct, &ways.alone, &ways.shared] {
-            ready(way).await?;
+impl Way {
+    /// A way to a server; it is ready when the tools are listed.
+    pub(crate) async fn to(upstream: Upstream) -> Result<Self, Failure> {
+        ready(&upstream).await?;
+        Ok(Self { name: upstream.config().name.clone(), end: End::Server(Arc::new(upstream)) })
+    }
+
+    pub(crate) fn append(ledger: &Path) -> Result<Self, Failure> {
+        let ledger = SqliteLedger::open(ledger, OpenOptions::default())?;
+        Ok(Self { name: "append".to_owned(), end: End::Append(ledger) })
+    }
+
+    pub(crate) async fn call(&self, tool: &str) -> Result<Duration, Failure> {
+        match &self.end {
+            End::Server(upstream) => call(upstream, tool).await,
+            End::Append(ledger) => append(ledger).await,
         }
-        Ok(ways)
     }
 
-    /// Calls the tool `rounds` times over each way, in turns.
-    pub(crate) async fn compare(&self, tool: &str, rounds: usize) -> Result<Times, Failure> {
-        let mut times = Times { direct: Vec::new(), alone: Vec::new(), shared: Vec::new() };
-        for _ in 0..rounds {
-            times.direct.push(call(&self.direct, tool).await?);
-            times.alone.push(call(&self.alone, tool).await?);
-            times.shared.push(call(&self.shared, tool).await?);
+    /// Calls a second that so many callers reach together.
+    pub(crate) async fn rate(&self, callers: usize, each: usize) -> Result<f64, Failure> {
+        let End::Server(upstream) = &self.end else { return Err("no server".into()) };
+        let start = Instant::now();
+        let callers: Vec<_> = (0..callers)
+            .map(|_| {
+                let upstream = Arc::clone(upstream);
+                tokio::spawn(async move {
+                    for _ in 0..each {
+                        call(&upstream, "get").await.map_err(|error| error.to_string())?;
+                    }
+                    Ok::<usize, String>(each)
+                })
+            })
+            .collect();
+        let mut calls = 0;
+        for caller in callers {
+            calls += caller.await??;
         }
-        Ok(times)
+        Ok(calls as f64 / start.elapsed().as_secs_f64())
     }
 
-    /// Ends all.
-    pub(crate) async fn close(&self) {
-        self.direct.close().await;
-        self.alone.close().await;
-        self.shared.close().await;
+    pub(crate) async fn close(self) {
+        if let End::Server(upstream) = &self.end {
+            upstream.close().await;
+        }
     }
 }
 
-fn upstream(name: &str, args: Vec<String>) -> Result<Upstream, Failure> {
-    let command = std::env::current_exe()?.to_str().ok_or("the path is not UTF-8")?.to_owned();
-    let stdio = StdioConfig { command, args, ..StdioConfig::default() };
-    Ok(Upstream::new(UpstreamConfig::new(name, Endpoint::Stdio(stdio))))
+/// Calls the tool `rounds` times over each way, in turns.
+pub(crate) async fn turns(ways: &[Way], tool: &str, rounds: usize) -> Result<Vec<Spread>, Failure> {
+    let mut times = vec![Vec::with_capacity(rounds); ways.len()];
+    for _ in 0..rounds {
+        for (way, times) in ways.iter().zip(&mut times) {
+            times.push(way.call(tool).await?);
+        }
+    }
+    Ok(times.into_iter().map(Spread::of).collect())
 }
 
 async fn ready(way: &Upstream) -> Result<(), Failure> {
@@ -93,4 +117,17 @@ async fn call(way: &Upstream, tool: &str) -> Result<Duration, Failure> {
         CallOutcome::Complete(reply) => Err(format!("unexpected: {}", reply.raw()).into()),
         other => Err(format!("unexpected: {other:?}").into()),
     }
+}
+
+async fn append(ledger: &SqliteLedger) -> Result<Duration, Failure> {
+    let event = NewEvent {
+        kind: EventKind::Intent,
+        at: SystemClock::default().now(),
+        run: None,
+        call: None,
+        payload: format!("{{\"text\":\"{}\"}}", "x".repeat(EVENT)).into_bytes().into(),
+    };
+    let start = Instant::now();
+    ledger.commit(Batch::new(Durability::Disk).with_event(event)).await?;
+    Ok(start.elapsed())
 }

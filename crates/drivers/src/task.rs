@@ -1,6 +1,8 @@
 //! Work on the tokio runtime, for a future that any executor may poll.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Poll;
 
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -8,15 +10,41 @@ use weaver_agent_kernel::DriverError;
 use weaver_types::RawResult;
 
 /// Does the work on the runtime. It is abandoned with the future that waits for it.
+///
+/// Where the runtime polls this future itself, the work is polled in its place: a task of its own
+/// would make the chain from a client's line to the server's longer than tokio runs on one worker
+/// (three tasks that wake each other), and each call would wake the other one twice.
 pub(crate) async fn on(
     runtime: &Handle,
     work: impl Future<Output = Result<RawResult, DriverError>> + Send + 'static,
 ) -> Result<RawResult, DriverError> {
+    if Handle::try_current().is_ok_and(|current| current.id() == runtime.id()) {
+        return in_place(runtime, work).await;
+    }
     let mut task = Task(runtime.spawn(work));
     match (&mut task.0).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(DriverError::Lost("the runtime of the driver has ended".to_owned())),
+        Err(_) => Err(lost()),
     }
+}
+
+/// Polls the work as a task would be polled: within the runtime, whoever polls from here on, and
+/// with a panic as its failure.
+async fn in_place(
+    runtime: &Handle,
+    work: impl Future<Output = Result<RawResult, DriverError>>,
+) -> Result<RawResult, DriverError> {
+    let mut work = Box::pin(work);
+    poll_fn(|context| {
+        let _inside = runtime.enter();
+        let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)));
+        polled.unwrap_or_else(|_| Poll::Ready(Err(lost())))
+    })
+    .await
+}
+
+fn lost() -> DriverError {
+    DriverError::Lost("the runtime of the driver has ended".to_owned())
 }
 
 struct Task(JoinHandle<Result<RawResult, DriverError>>);
@@ -24,5 +52,58 @@ struct Task(JoinHandle<Result<RawResult, DriverError>>);
 impl Drop for Task {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::{Builder, Runtime};
+
+    use super::*;
+
+    fn runtime() -> Runtime {
+        Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+    }
+
+    /// How many tasks of the runtime there are while the work runs, as its failure.
+    async fn tasks_of(handle: Handle) -> Result<RawResult, DriverError> {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        Err(DriverError::Lost(handle.metrics().num_alive_tasks().to_string()))
+    }
+
+    fn said(outcome: Result<RawResult, DriverError>) -> String {
+        match outcome {
+            Err(DriverError::Lost(said)) => said,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn only_a_future_that_another_executor_polls_has_a_task_of_its_own() {
+        let (own, other) = (runtime(), runtime());
+        let handle = own.handle();
+        assert_eq!(said(own.block_on(on(handle, tasks_of(handle.clone())))), "0");
+        assert_eq!(said(other.block_on(on(handle, tasks_of(handle.clone())))), "1");
+    }
+
+    #[test]
+    fn a_future_that_moves_to_another_executor_goes_on_within_its_runtime() {
+        let (own, other) = (runtime(), runtime());
+        let handle = own.handle().clone();
+        let mut work = Box::pin(async move { on(&handle, tasks_of(handle.clone())).await });
+        own.block_on(poll_fn(|context| {
+            assert!(work.as_mut().poll(context).is_pending());
+            Poll::Ready(())
+        }));
+        assert_eq!(said(other.block_on(work)), "0");
+    }
+
+    #[test]
+    fn a_panic_is_the_failure_of_the_work_alone() {
+        let (own, other) = (runtime(), runtime());
+        for polling in [&own, &other] {
+            let outcome = polling.block_on(on(own.handle(), async { panic!("a driver fails") }));
+            assert_eq!(said(outcome), said(Err(lost())));
+        }
     }
 }

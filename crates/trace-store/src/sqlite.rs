@@ -1,4 +1,4 @@
-//! The ledger on SQLite: rows are the only truth, one thread writes them.
+//! The ledger on SQLite: rows are the only truth, one thread at a time writes them.
 
 mod answers;
 mod blobs;
@@ -6,6 +6,7 @@ mod events;
 mod fault;
 mod foreign_objects;
 mod foreign_write;
+mod group_commit;
 mod lock;
 mod names;
 mod open;
@@ -31,11 +32,13 @@ use std::thread::JoinHandle;
 
 use weaver_types::Tenant;
 use weaver_types::ledger::{
-    Batch, Head, Ledger, LedgerError, MAX_PAGE, Namespace, Record, RecordKey, StoredEvent, Ticket,
+    Batch, CommitLeader, Durability, Head, Ledger, LedgerError, MAX_PAGE, Namespace, Record,
+    RecordKey, StoredEvent, Ticket,
 };
 
 use crate::prepare::{check_key, prepare};
 use crate::salt::Salts;
+use group_commit::GroupCommit;
 use lock::Lock;
 use queue::Queue;
 use reader::Snapshots;
@@ -56,6 +59,7 @@ pub struct SqliteLedger {
     opened: Opened,
     salts: Salts,
     queue: Arc<Queue>,
+    commits: Arc<GroupCommit>,
     heads: Arc<Mutex<Heads>>,
     erasing: Arc<AtomicBool>,
     sweeping: Arc<AtomicBool>,
@@ -120,7 +124,13 @@ impl SqliteLedger {
 impl Ledger for SqliteLedger {
     fn submit(&self, batch: Arc<Batch>) -> Ticket {
         match prepare(batch, &self.salts) {
-            Ok(prepared) => self.queue.submit(prepared, None),
+            Ok(prepared) => match prepared.batch.durability {
+                Durability::Disk => self.queue.submit(prepared, None),
+                Durability::Os => {
+                    let leader: Arc<dyn CommitLeader> = Arc::<GroupCommit>::clone(&self.commits);
+                    self.queue.enqueue(prepared, None).led_by(leader)
+                }
+            },
             Err(error) => Ticket::ready(Err(error)),
         }
     }

@@ -27,4 +27,4 @@ pub use key::{Namespace, RecordKey};
 pub use port::{Head, Ledger, MAX_PAGE, Record, StoredEvent};
 pub use receipt::{HeadAfter, Heads, Receipt};
 pub use store::RecordStore;
-pub use ticket::{Completer, Ticket};
+pub use ticket::{CommitLeader, Completer, Ticket};

@@ -34,10 +34,27 @@ enum What {
     Kernel(Effort),
     /// The context compiler, from 100 to 100,000 events, beside contextweaver (Python).
     Compile(Compile),
-    /// A call over stdio through shim and daemon, and through a gateway alone, beside a direct one.
-    Gateway(Effort),
+    /// Calls through the gateway over pipes and HTTP, many callers, a long session, many servers and
+    /// a start, beside direct calls, a raw relay and two proxies (Python).
+    Gateway(Gateway),
     /// Routing over 83 and 1,000 tools, beside contextweaver (Python) and a plain BM25.
     Routing(Routing),
+}
+
+/// As [`Effort`], and of which program.
+#[derive(clap::Args)]
+struct Gateway {
+    #[command(flatten)]
+    effort: Effort,
+    /// Measure this `weaver` instead of building one.
+    #[arg(long, value_name = "FILE")]
+    weaver: Option<PathBuf>,
+    /// Calls of the long session.
+    #[arg(long, value_name = "N")]
+    session: Option<usize>,
+    /// Measure only this: `one_caller`, `http`, `callers`, `session`, `servers` or `shim`.
+    #[arg(long, value_name = "PART")]
+    only: Option<String>,
 }
 
 /// As [`Effort`], and over which tools.
@@ -95,9 +112,9 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
                 false => kernel::table(&ours, &theirs),
             }
         }
-        What::Gateway(effort) => {
-            let ours = measure_gateway(sh, effort)?;
-            match effort.json {
+        What::Gateway(args) => {
+            let ours = gateway::measure(sh, &target, args)?;
+            match args.effort.json {
                 true => format!("{}\n", gateway::json(&ours)),
                 false => gateway::table(&ours),
             }
@@ -149,12 +166,6 @@ fn measure_kernel(sh: &Shell, target: &Path, effort: &Effort) -> Result<(Value, 
         read(cmd!(sh, "{python} {script} {smoke...}"))?
     };
     Ok((read(cmd!(sh, "{program} {smoke...}"))?, theirs))
-}
-
-fn measure_gateway(sh: &Shell, effort: &Effort) -> Result<Value> {
-    let bench = ["bench", "--profile", "dist", "--package", "weaver-benches", "--bench", "gateway"];
-    let smoke = effort.smoke.then_some("--test");
-    read(process::cargo(sh).args(bench).args(["--", "--json"]).args(smoke))
 }
 
 fn measure_compile(sh: &Shell, target: &Path, args: &Compile) -> Result<(Value, Value)> {

@@ -5,11 +5,13 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::build::BLOCK;
 use super::error::IndexError;
 use super::file::Index;
 use crate::sqlite::Reader;
 
-/// How long it rests when there is nothing to do.
+/// How long it rests when there is little to do. What comes meanwhile is taken in together: a step
+/// for each call would cost as much as the call's own commits.
 const REST: Duration = Duration::from_millis(500);
 /// How long it rests after a failure.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -62,6 +64,7 @@ fn work(ledger: &PathBuf, open: &mut Option<(Reader, Index)>) -> Option<Duration
             }
             Some(REST)
         }
+        Ok(status) if status.size - status.position < BLOCK => Some(REST),
         Ok(_) => Some(Duration::ZERO),
         Err(IndexError::Busy) => Some(REST),
         Err(_) => {
@@ -78,5 +81,42 @@ impl Drop for IndexKeeper {
             // What it has not taken in, the next one takes in.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::ledger::{Batch, Durability, Ledger as _, NewEvent};
+    use weaver_types::{EventKind, Timestamp};
+
+    use super::*;
+    use crate::{OpenOptions, SqliteLedger};
+
+    #[test]
+    fn it_hurries_only_while_it_is_a_whole_block_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.db");
+        let ledger = SqliteLedger::open(&path, OpenOptions::default()).unwrap();
+        let event = || NewEvent {
+            kind: EventKind::Intent,
+            at: Timestamp::from_micros(1),
+            run: None,
+            call: None,
+            payload: b"{}".to_vec().into(),
+        };
+        let append = |count: u64| {
+            let batch = Batch::new(Durability::Os);
+            let batch = (0..count).fold(batch, |batch, _| batch.with_event(event()));
+            ledger.commit(batch).wait().unwrap();
+        };
+        let mut open = None;
+        append(1);
+        assert_eq!(work(&path, &mut open), Some(REST));
+        for _ in 0..5 {
+            append(500);
+        }
+        assert_eq!(work(&path, &mut open), Some(Duration::ZERO));
+        // 2,501 events, of which 1,000 and then 2,000 are known.
+        assert_eq!(work(&path, &mut open), Some(REST));
     }
 }

@@ -9,6 +9,7 @@ use weaver_types::{Clock, OsRandom, Random, SystemClock};
 
 use super::blobs::SqliteBlobs;
 use super::fault::{from_io, from_sql};
+use super::group_commit::GroupCommit;
 use super::lock::{self, Lock};
 use super::orphaned_blobs::OrphanedBlobs;
 use super::queue::Queue;
@@ -110,9 +111,11 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     let file = OpenedFile { db, tip, tiles, orphans, watch, max_log, had_log: left };
     let writer = Writer::start(file, Arc::clone(&queue))?;
     let (heads, erasing) = (writer.heads(), writer.erasing());
+    let commits = Arc::new(GroupCommit::new(Arc::clone(&queue), writer));
+    let thread = Arc::clone(&commits);
     let writer = std::thread::Builder::new()
         .name("weaver-ledger".to_owned())
-        .spawn(move || writer.run())
+        .spawn(move || thread.run())
         .map_err(|error| from_io("cannot start the writer of", &path, &error))?;
     Ok(SqliteLedger {
         blobs: SqliteBlobs { key, queue: Arc::clone(&queue), snapshots: Arc::clone(&snapshots) },
@@ -120,6 +123,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
         opened,
         salts: Salts::new(options.random),
         queue,
+        commits,
         heads,
         erasing,
         sweeping,

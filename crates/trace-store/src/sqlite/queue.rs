@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use weaver_types::ledger::{BlobId, Completer, LedgerError, Ticket};
+use weaver_types::ledger::{BlobId, Completer, Durability, LedgerError, Ticket};
 
 use super::fault;
 use crate::limits::{MAX_QUEUE, MAX_QUEUE_BYTES};
@@ -16,6 +16,9 @@ use crate::prepare::Prepared;
 /// The most batches and bytes that one commit takes.
 const GROUP: usize = 512;
 const GROUP_BYTES: usize = 16 * 1024 * 1024;
+/// The most of both that a caller commits on its own thread, where others may wait for that thread.
+const LED: usize = 16;
+const LED_BYTES: usize = 64 * 1024;
 
 /// One thing to write.
 #[derive(Debug)]
@@ -32,11 +35,13 @@ pub(super) enum BlobChange {
     Remove(BlobId),
 }
 
-/// What the writer is given.
-#[derive(Debug)]
+/// Why the writer's thread wakes.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum QueueEvent {
-    /// A group to commit together.
-    Group(Vec<WriteRequest>),
+    /// There is work.
+    Work,
+    /// Something is due once nothing comes for a while.
+    Due,
     /// Nothing came in time.
     Idle,
     /// Nothing comes any more.
@@ -55,8 +60,24 @@ struct PendingWork {
     work: VecDeque<WriteRequest>,
     bytes: usize,
     closed: Option<LedgerError>,
-    /// True while the writer sleeps: waking it is a call to the system.
-    asleep: bool,
+    /// Whether the writer's thread sleeps: waking it is a call to the system.
+    sleep: Sleep,
+    /// Something became due while the thread did not look.
+    due: bool,
+    /// How many groups callers committed.
+    led: u64,
+}
+
+/// How the writer's thread sleeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Sleep {
+    /// It does not.
+    #[default]
+    Awake,
+    /// Until it is woken.
+    Sound,
+    /// At most for a while.
+    Timed,
 }
 
 impl Queue {
@@ -66,6 +87,13 @@ impl Queue {
     /// again. Blocking here would stall the executor threads of an asynchronous host, and failing
     /// the ledger would turn a burst into an outage.
     pub(super) fn submit(&self, prepared: Prepared, blob: Option<BlobChange>) -> Ticket {
+        let ticket = self.enqueue(prepared, blob);
+        self.wake();
+        ticket
+    }
+
+    /// The same without waking the writer: whoever waits for the ticket sees to it.
+    pub(super) fn enqueue(&self, prepared: Prepared, blob: Option<BlobChange>) -> Ticket {
         let (ticket, completer) = Ticket::pair();
         let mut waiting = match self.lock() {
             Ok(waiting) => waiting,
@@ -84,44 +112,93 @@ impl Queue {
         }
         waiting.bytes = bytes;
         waiting.work.push_back(WriteRequest { prepared, blob, completer });
-        let asleep = std::mem::take(&mut waiting.asleep);
-        drop(waiting);
-        if asleep {
-            self.arrived.notify_one();
-        }
         ticket
     }
 
-    /// Waits for work, at most `patience`; takes all that one commit may hold. WriteRequest that waits
-    /// when the queue is closed is still given out.
-    pub(super) fn take(&self, patience: Option<Duration>) -> QueueEvent {
+    /// Wakes the writer's thread where it sleeps and something waits.
+    pub(super) fn wake(&self) {
+        let Ok(mut waiting) = self.waiting.lock() else { return };
+        let sleeps = std::mem::take(&mut waiting.sleep) != Sleep::Awake;
+        drop(waiting);
+        if sleeps {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Notes that a caller committed a group, and whether it left something due.
+    pub(super) fn note_led(&self, due: bool) {
+        let Ok(mut waiting) = self.waiting.lock() else { return };
+        waiting.led = waiting.led.wrapping_add(1);
+        // One that sleeps for a while finds it when it wakes.
+        if !due || waiting.sleep == Sleep::Timed {
+            return;
+        }
+        waiting.due = true;
+        let sleeps = std::mem::take(&mut waiting.sleep) != Sleep::Awake;
+        drop(waiting);
+        if sleeps {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Waits for work, at most `patience`. What waits when the queue is closed is still work.
+    pub(super) fn wait(&self, patience: Option<Duration>) -> QueueEvent {
         let Ok(mut waiting) = self.waiting.lock() else { return QueueEvent::Closed };
         loop {
             if !waiting.work.is_empty() {
-                return QueueEvent::Group(waiting.group());
+                return QueueEvent::Work;
             }
             if waiting.closed.is_some() {
                 return QueueEvent::Closed;
             }
-            waiting.asleep = true;
-            waiting = match patience {
-                None => match self.arrived.wait(waiting) {
-                    Ok(waiting) => waiting,
+            if std::mem::take(&mut waiting.due) {
+                return QueueEvent::Due;
+            }
+            let led = waiting.led;
+            let Some(patience) = patience else {
+                waiting.sleep = Sleep::Sound;
+                match self.arrived.wait(waiting) {
+                    Ok(again) => waiting = again,
                     Err(_) => return QueueEvent::Closed,
-                },
-                Some(patience) => match self.arrived.wait_timeout(waiting, patience) {
-                    Ok((waiting, timeout)) if timeout.timed_out() && waiting.work.is_empty() => {
-                        return if waiting.closed.is_some() {
-                            QueueEvent::Closed
-                        } else {
-                            QueueEvent::Idle
-                        };
-                    }
-                    Ok((waiting, _)) => waiting,
-                    Err(_) => return QueueEvent::Closed,
-                },
+                }
+                continue;
             };
+            waiting.sleep = Sleep::Timed;
+            let Ok((mut again, timeout)) = self.arrived.wait_timeout(waiting, patience) else {
+                return QueueEvent::Closed;
+            };
+            again.sleep = Sleep::Awake;
+            let is_idle = again.work.is_empty() && again.closed.is_none() && again.led == led;
+            if timeout.timed_out() && is_idle {
+                return QueueEvent::Idle;
+            }
+            waiting = again;
         }
+    }
+
+    /// All that waits and one commit may hold. Called by whoever has the writer, so that batches
+    /// are committed in the order in which they came.
+    pub(super) fn take(&self) -> Vec<WriteRequest> {
+        self.waiting.lock().map(|mut waiting| waiting.group()).unwrap_or_default()
+    }
+
+    /// What a caller may commit on its own thread: a few small batches that are not synced, if
+    /// nothing else comes before them.
+    pub(super) fn take_led(&self) -> Vec<WriteRequest> {
+        let Ok(mut waiting) = self.waiting.lock() else { return Vec::new() };
+        let small = |one: &WriteRequest| {
+            one.blob.is_none() && one.prepared.batch.durability == Durability::Os
+        };
+        let is_small = waiting.work.len() <= LED && waiting.bytes <= LED_BYTES;
+        match is_small && waiting.work.iter().all(small) {
+            true => waiting.group(),
+            false => Vec::new(),
+        }
+    }
+
+    /// Whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.lock().is_ok_and(|waiting| waiting.work.is_empty())
     }
 
     /// Takes nothing more; what waits is still written.
@@ -149,6 +226,7 @@ impl Queue {
             }
             Err(_) => return,
         };
+        self.arrived.notify_all();
         for work in work {
             work.completer.complete(Err(error.clone()));
         }
@@ -197,8 +275,8 @@ mod tests {
         let tickets: Vec<_> = (0..MAX_QUEUE).map(|_| queue.submit(prepared(1), None)).collect();
         let refused = queue.submit(prepared(1), None).wait().unwrap_err();
         assert!(refused.is_refusal(), "{refused}");
-        let QueueEvent::Group(group) = queue.take(None) else { panic!("nothing to take") };
-        assert_eq!(group.len(), GROUP);
+        assert_eq!(queue.wait(None), QueueEvent::Work);
+        assert_eq!(queue.take().len(), GROUP);
         let ticket = queue.submit(prepared(1), None);
         drop(queue);
         for ticket in tickets.into_iter().chain([ticket]).skip(GROUP) {
@@ -211,10 +289,11 @@ mod tests {
         let queue = Queue::default();
         let large = queue.submit(prepared(MAX_QUEUE_BYTES + 1), None);
         assert!(queue.submit(prepared(1), None).wait().unwrap_err().is_refusal());
-        assert!(matches!(queue.take(None), QueueEvent::Group(group) if group.len() == 1));
+        assert_eq!(queue.take().len(), 1);
         let next = queue.submit(prepared(1), None);
-        assert!(matches!(queue.take(Some(Duration::ZERO)), QueueEvent::Group(_)));
-        assert!(matches!(queue.take(Some(Duration::ZERO)), QueueEvent::Idle));
+        assert_eq!(queue.wait(Some(Duration::ZERO)), QueueEvent::Work);
+        assert_eq!(queue.take().len(), 1);
+        assert_eq!(queue.wait(Some(Duration::ZERO)), QueueEvent::Idle);
         drop((large, next));
     }
 
@@ -224,8 +303,9 @@ mod tests {
         let _written = queue.submit(prepared(1), None);
         queue.close();
         assert_eq!(queue.submit(prepared(1), None).wait(), Err(LedgerError::Closed));
-        assert!(matches!(queue.take(None), QueueEvent::Group(_)));
-        assert!(matches!(queue.take(None), QueueEvent::Closed));
+        assert_eq!(queue.wait(None), QueueEvent::Work);
+        assert_eq!(queue.take().len(), 1);
+        assert_eq!(queue.wait(None), QueueEvent::Closed);
 
         let queue = Queue::default();
         let waiting = queue.submit(prepared(1), None);
@@ -243,5 +323,47 @@ mod tests {
         queue.abandon();
         assert!(matches!(waiting.wait(), Err(LedgerError::Failed(_))));
         assert!(matches!(queue.submit(prepared(1), None).wait(), Err(LedgerError::Failed(_))));
+    }
+
+    #[test]
+    fn a_caller_takes_what_is_small_and_not_synced_and_leaves_the_rest_in_its_order() {
+        let synced = Prepared {
+            batch: std::sync::Arc::new(weaver_types::ledger::Batch::new(Durability::Disk)),
+            ..prepared(1)
+        };
+        let small = || Prepared {
+            batch: std::sync::Arc::new(weaver_types::ledger::Batch::new(Durability::Os)),
+            ..prepared(1)
+        };
+        let queue = Queue::default();
+        let mut tickets = vec![queue.enqueue(small(), None), queue.enqueue(small(), None)];
+        assert_eq!(queue.take_led().len(), 2, "one for both");
+        tickets.push(queue.enqueue(small(), None));
+        tickets.push(queue.submit(synced, None));
+        assert!(queue.take_led().is_empty(), "the thread waits for the disk");
+        assert_eq!(queue.take().len(), 2);
+        tickets.push(queue.enqueue(Prepared { bytes: LED_BYTES + 1, ..small() }, None));
+        assert!(queue.take_led().is_empty(), "it takes long");
+        assert_eq!(queue.take().len(), 1);
+        tickets.extend((0..=LED).map(|_| queue.enqueue(small(), None)));
+        assert!(queue.take_led().is_empty(), "so does this");
+    }
+
+    #[test]
+    fn what_callers_leave_due_wakes_a_thread_that_sleeps_soundly() {
+        let queue = Queue::default();
+        queue.note_led(true);
+        assert_eq!(queue.wait(None), QueueEvent::Due);
+        let queue = std::sync::Arc::new(Queue::default());
+        let sleeper = {
+            let queue = std::sync::Arc::clone(&queue);
+            std::thread::spawn(move || queue.wait(None))
+        };
+        while queue.lock().unwrap().sleep != Sleep::Sound {
+            std::thread::yield_now();
+        }
+        queue.note_led(false);
+        queue.note_led(true);
+        assert_eq!(sleeper.join().unwrap(), QueueEvent::Due);
     }
 }

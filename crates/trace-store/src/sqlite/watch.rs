@@ -4,16 +4,32 @@
 //! them again. The lock says who writes only as long as it is the one lock of its name.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use weaver_types::ledger::LedgerError;
 
 use super::lock::beside;
 use super::names;
 
+/// How long a look holds for commits that are not synced, and for how many bytes of them. They
+/// survive the end of the process, not the loss of a file.
+const LOOK: Duration = Duration::from_millis(100);
+const LOOK_BYTES: usize = 1024 * 1024;
+
 /// The files of a ledger, as they were when it was opened.
 pub(super) struct FileWatch {
     files: Vec<(PathBuf, Identity)>,
     log: PathBuf,
+    last: Option<LastLook>,
+}
+
+/// What was seen when the files were looked at last.
+struct LastLook {
+    at: Instant,
+    /// Bytes of the write-ahead log.
+    log: u64,
+    /// Bytes that were written since.
+    written: usize,
 }
 
 impl FileWatch {
@@ -34,7 +50,8 @@ impl FileWatch {
             let found = look(&name)?;
             Ok((name, found.0))
         });
-        Ok(Self { files: files.collect::<Result<_, LedgerError>>()?, log: beside(path, "-wal") })
+        let files = files.collect::<Result<_, LedgerError>>()?;
+        Ok(Self { files, log: beside(path, "-wal"), last: None })
     }
 
     /// The ledger.
@@ -44,7 +61,7 @@ impl FileWatch {
 
     /// Looks whether the files are still the same, under one name each, and gives the bytes of the
     /// write-ahead log.
-    pub(super) fn check(&self) -> Result<u64, LedgerError> {
+    pub(super) fn check(&mut self) -> Result<u64, LedgerError> {
         let mut length = 0;
         for (name, identity) in &self.files {
             let (found, bytes) = look(name)?;
@@ -55,7 +72,19 @@ impl FileWatch {
                 length = bytes;
             }
         }
+        self.last = Some(LastLook { at: Instant::now(), log: length, written: 0 });
         Ok(length)
+    }
+
+    /// The same by time and not by commit, after `written` bytes that are not synced.
+    pub(super) fn check_by_time(&mut self, written: usize) -> Result<u64, LedgerError> {
+        if let Some(last) = &mut self.last {
+            last.written = last.written.saturating_add(written);
+            if last.written < LOOK_BYTES && last.at.elapsed() < LOOK {
+                return Ok(last.log);
+            }
+        }
+        self.check()
     }
 }
 

@@ -1,17 +1,18 @@
-//! The one thread that writes.
+//! The writer of the file.
 //!
 //! Group commit (DeWitt et al., *Implementation Techniques for Main Memory Database Systems*, 1984):
 //! whatever waits when the last commit is done is committed as one transaction with one sync. Nothing
 //! is delayed to make a group larger; under load groups grow by themselves, and a lone batch goes at
-//! once. One thread decides each batch on the state after the one before, so that guards need no locks
-//! and events have one order.
+//! once. One thread at a time has the writer and decides each batch on the state after the one before,
+//! so that guards need no locks and events have one order.
 
 mod checkpoint;
+mod lead;
 mod outage;
+mod thread;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -23,7 +24,7 @@ use super::fault::{from_sql, passes};
 use super::foreign_write::ForeignWriteCheck;
 use super::orphaned_blobs::OrphanedBlobs;
 use super::pruning::Transaction;
-use super::queue::{BlobChange, Queue, QueueEvent, WriteRequest};
+use super::queue::{BlobChange, Queue, WriteRequest};
 use super::rows::TransactionRecords;
 use super::statement::run;
 use super::sums::Sums;
@@ -37,13 +38,10 @@ use crate::prune;
 
 /// Bytes in the write-ahead log, by our own estimate, at which a checkpoint is made when nothing
 /// waits, and at which it is made at once: while the log is short it is written over and over, and
-/// a sync need not wait for a file that grows.
+/// a sync need not wait for a file that grows. A checkpoint holds up whoever comes meanwhile for two
+/// syncs, so under load it must be rarer than one call in a hundred; a call takes some 40 KiB.
 const CHECKPOINT_IDLE: usize = 1024 * 1024;
-const CHECKPOINT_BUSY: usize = 4 * 1024 * 1024;
-/// How long nothing must arrive to count as idle.
-const IDLE: Duration = Duration::from_millis(50);
-/// How long until a checkpoint is tried again that a reader was in the way of.
-const AGAIN: Duration = Duration::from_secs(1);
+const CHECKPOINT_BUSY: usize = 16 * 1024 * 1024;
 /// Bytes that a commit writes beside its content: the pages of the head and of tree edges.
 const OVERHEAD: usize = 4 * 4096;
 
@@ -76,6 +74,10 @@ pub(super) struct Writer {
     max_log: u64,
     /// True when a reader kept the last checkpoint from moving everything.
     stuck: bool,
+    /// A transaction of a caller was begun, and nothing was done in it.
+    begun: bool,
+    /// Something failed for good.
+    ended: bool,
 }
 
 /// A file that was opened and checked, as the writer takes it over.
@@ -142,6 +144,8 @@ impl Writer {
             log: 0,
             max_log,
             stuck: false,
+            begun: false,
+            ended: false,
         };
         writer.checkpoint()?;
         Ok(writer)
@@ -157,35 +161,13 @@ impl Writer {
         Arc::clone(&self.erasing)
     }
 
-    /// Writes until the queue is closed and empty, or until something fails.
-    pub(super) fn run(mut self) {
-        loop {
-            let due = self.unchecked >= CHECKPOINT_IDLE
-                || self.erasing.load(Ordering::Acquire)
-                || self.orphans.is_sweeping();
-            let waiting = self.stuck || self.outage.is_some();
-            let patience = if waiting { Some(AGAIN) } else { due.then_some(IDLE) };
-            let done = match self.queue.take(patience) {
-                QueueEvent::Group(group) => self.group(group),
-                QueueEvent::Idle => self.idle(),
-                QueueEvent::Closed => return self.leave(),
-            };
-            if let Err(error) = done {
-                self.queue.fail(ending(&error));
-                // After a failure nothing is written once more, not even at the end.
-                let _ = self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
-                return;
-            }
+    /// Ends the writer after a failure. Nothing is written once more, not even at the end.
+    fn end_after(&mut self, done: Result<(), LedgerError>) {
+        if let Err(error) = done {
+            self.ended = true;
+            self.queue.fail(ending(&error));
+            let _ = self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         }
-    }
-
-    /// What is done when nothing comes.
-    fn idle(&mut self) -> Result<(), LedgerError> {
-        if self.is_over()? {
-            self.sweep()?;
-            self.checkpoint()?;
-        }
-        Ok(())
     }
 
     /// Commits a group and answers it. What passes is given to the whole group as a refusal; any
@@ -211,7 +193,7 @@ impl Writer {
         let level = group.iter().map(|work| work.prepared.batch.durability).max();
         let level = level.unwrap_or_default();
         let mut applied = Vec::with_capacity(group.len());
-        let (tip, sums) = (self.tip.clone(), self.sums.clone());
+        let (tip, sums, before) = (self.tip.clone(), self.sums.clone(), self.unchecked);
         let done = self.transact(group, level, &mut applied);
         let done = match done {
             Err(error) => match self.roll_back(tip, sums, error) {
@@ -227,7 +209,10 @@ impl Writer {
         };
         // RecordLookup anything is acknowledged: what went into a removed file is lost.
         let done = done.and_then(|done| {
-            self.log = self.watch.check()?;
+            self.log = match level {
+                Durability::Disk => self.watch.check()?,
+                Durability::Os => self.watch.check_by_time(self.unchecked - before)?,
+            };
             Ok(done)
         });
         let head = self.tip.head();
@@ -248,8 +233,7 @@ impl Writer {
             (completer, answer)
         });
         self.answers.give(answers.collect());
-        done?;
-        if self.unchecked >= CHECKPOINT_BUSY { self.checkpoint() } else { Ok(()) }
+        done.map(drop)
     }
 
     /// Applies a group in one transaction. A batch is decided before any of it is written, so a
@@ -286,6 +270,9 @@ impl Writer {
 
     /// Begins a transaction, and makes sure that nobody else has written since the last one.
     fn begin(&mut self, level: Durability) -> Result<(), LedgerError> {
+        if std::mem::take(&mut self.begun) {
+            return Ok(());
+        }
         self.set_level(level)?;
         self.sql("BEGIN IMMEDIATE")?;
         self.foreign_writes.check(&self.db, &self.tip, &self.sums)

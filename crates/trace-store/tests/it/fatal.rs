@@ -65,6 +65,24 @@ fn nothing_is_acknowledged_into_a_file_that_was_replaced() {
 
 #[cfg(unix)]
 #[test]
+fn a_removed_file_is_noticed_within_a_moment_by_commits_that_are_not_synced() {
+    for name in FILES {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = open(&folder.path().join("ledger.db"));
+        fill(&ledger, 3);
+        std::fs::remove_file(folder.path().join(name)).unwrap();
+        // By time, however many there are, and by bytes, however fast they come.
+        let begun = std::time::Instant::now();
+        let error = (0..).find_map(|n| ledger.commit(numbered(n, Durability::Os)).wait().err());
+        let error = error.unwrap();
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{name}");
+        assert!(error.to_string().contains(name), "{error}");
+        closed(&ledger, &error);
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn a_lock_that_was_removed_ends_the_first_writer_when_a_second_comes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");

@@ -25,6 +25,9 @@ mod golden;
 mod golden_proofs;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
+mod group_commit;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 mod links;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]

@@ -50,7 +50,8 @@ pub struct StoredEvent {
 /// The append-only log and the small records that change with it.
 pub trait Ledger: Send + Sync {
     /// Applies a batch, which is shared with whoever may have to submit it once more. The ticket is
-    /// done when the batch's durability is reached.
+    /// done when the batch's durability is reached. A batch that need not be synced may be begun only
+    /// once somebody waits for its ticket, or drops it; the thread that waits may do the work.
     fn submit(&self, batch: Arc<Batch>) -> Ticket;
 
     /// Applies a batch that nobody else needs.

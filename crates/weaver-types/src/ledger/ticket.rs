@@ -1,7 +1,9 @@
 //! Tickets: the promise of a commit, to be awaited or waited for.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Waker};
 
 use super::sync::{Arc, Condvar, Mutex};
@@ -26,7 +28,23 @@ type Outcome = Result<Receipt, LedgerError>;
 /// A commit under way. Dropping it does not take the commit back.
 #[derive(Debug)]
 #[must_use = "a batch counts only when its ticket is done"]
-pub struct Ticket(State);
+pub struct Ticket {
+    state: State,
+    /// Until somebody waits for the ticket.
+    leader: Option<StdArc<dyn CommitLeader>>,
+}
+
+/// Lets a caller who waits commit the group that its batch is in, so that no other thread has to be
+/// woken for it, and wake the caller in turn. Leader and followers are those of group commit: the
+/// caller that finds the log idle writes for all that wait.
+pub trait CommitLeader: fmt::Debug + Send + Sync {
+    /// A caller waits on this thread: commits what waits, or makes sure that somebody else does.
+    fn lead(&self);
+
+    /// Nobody waited for the ticket before it was dropped: makes sure that somebody else commits
+    /// what waits.
+    fn hand_over(&self);
+}
 
 #[derive(Debug)]
 enum State {
@@ -44,21 +62,41 @@ impl Ticket {
     /// A ticket and its other end.
     pub fn pair() -> (Self, Completer) {
         let shared = Arc::new(Shared { slot: Mutex::new(Slot::default()), done: Condvar::new() });
-        (Self(State::Pending(Arc::clone(&shared))), Completer(Some(shared)))
+        (Self::in_state(State::Pending(Arc::clone(&shared))), Completer(Some(shared)))
     }
 
     /// A ticket that is done.
     pub fn ready(result: Result<Receipt, LedgerError>) -> Self {
-        Self(State::Ready(Some(result)))
+        Self::in_state(State::Ready(Some(result)))
+    }
+
+    fn in_state(state: State) -> Self {
+        Self { state, leader: None }
+    }
+
+    /// The same ticket; whoever waits for it first leads the commit. Until then nobody has to have
+    /// begun with it. A ticket that is done needs no leader.
+    pub fn led_by(mut self, leader: StdArc<dyn CommitLeader>) -> Self {
+        if matches!(self.state, State::Pending(_)) {
+            self.leader = Some(leader);
+        }
+        self
+    }
+
+    fn lead(&mut self) {
+        if let Some(leader) = self.leader.take() {
+            leader.lead();
+        }
     }
 
     /// Blocks this thread until the commit is done.
     ///
     /// # Errors
     /// What the ledger reported.
-    pub fn wait(self) -> Result<Receipt, LedgerError> {
-        let shared = match self.0 {
-            State::Ready(result) => return result.unwrap_or(Err(LedgerError::Closed)),
+    pub fn wait(mut self) -> Result<Receipt, LedgerError> {
+        self.lead();
+        let shared = match &mut self.state {
+            State::Ready(result) => return result.take().unwrap_or(Err(LedgerError::Closed)),
             State::Pending(shared) => shared,
         };
         let mut slot = shared.slot.lock().map_err(|_| LedgerError::Closed)?;
@@ -76,7 +114,9 @@ impl Future for Ticket {
     type Output = Result<Receipt, LedgerError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let shared = match &mut self.get_mut().0 {
+        let ticket = self.get_mut();
+        ticket.lead();
+        let shared = match &mut ticket.state {
             State::Ready(result) => {
                 return match result.take() {
                     Some(done) => Poll::Ready(done),
@@ -94,6 +134,14 @@ impl Future for Ticket {
                 slot.waker = Some(context.waker().clone());
                 Poll::Pending
             }
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if let Some(leader) = self.leader.take() {
+            leader.hand_over();
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Tickets, with real threads.
 
 use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use weaver_types::ledger::{LedgerError, Ticket};
+use weaver_types::ledger::{CommitLeader, LedgerError, Ticket};
 
 #[test]
 fn a_dropped_completer_closes_its_ticket() {
@@ -28,4 +30,51 @@ fn a_ticket_wakes_a_waiting_thread() {
     let waiter = std::thread::spawn(move || ticket.wait());
     completer.complete(Err(LedgerError::Failed("full".to_owned())));
     assert_eq!(waiter.join().unwrap(), Err(LedgerError::Failed("full".to_owned())));
+}
+
+/// Counts what it is told to do.
+#[derive(Debug, Default)]
+struct CountingLeader {
+    led: AtomicUsize,
+    handed_over: AtomicUsize,
+}
+
+impl CountingLeader {
+    fn counts(&self) -> (usize, usize) {
+        (self.led.load(Ordering::Acquire), self.handed_over.load(Ordering::Acquire))
+    }
+}
+
+impl CommitLeader for CountingLeader {
+    fn lead(&self) {
+        self.led.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn hand_over(&self) {
+        self.handed_over.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+#[test]
+fn whoever_waits_leads_once_and_a_ticket_that_nobody_waits_for_is_handed_over() {
+    let leader = Arc::new(CountingLeader::default());
+    let led = |ticket: Ticket| ticket.led_by(Arc::<CountingLeader>::clone(&leader));
+    let (ticket, completer) = Ticket::pair();
+    {
+        let mut ticket = std::pin::pin!(led(ticket));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(ticket.as_mut().poll(&mut context).is_pending());
+        assert!(ticket.as_mut().poll(&mut context).is_pending());
+    }
+    assert_eq!(leader.counts(), (1, 0), "it is led once, and was waited for");
+    drop(completer);
+    let (ticket, completer) = Ticket::pair();
+    drop(completer);
+    assert_eq!(led(ticket).wait(), Err(LedgerError::Closed));
+    assert_eq!(leader.counts(), (2, 0));
+    let (ticket, _completer) = Ticket::pair();
+    drop(led(ticket));
+    assert_eq!(leader.counts(), (2, 1));
+    drop(led(Ticket::ready(Err(LedgerError::Closed))));
+    assert_eq!(leader.counts(), (2, 1), "it is done");
 }

@@ -1,30 +1,161 @@
-//! A call over stdio through the gateway: of a call directly to its server, and what is wanted of it.
+//! Calls through the gateway beside calls directly to its server, and what is wanted of them.
 
-use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use xshell::{Shell, cmd};
 
 use super::line::{self, Line, number, ratio};
+use super::peer::{self, Peer};
+use super::{Gateway, read};
+use crate::process;
+
+const MEGABYTES: &str = "MB";
+
+/// Builds the bench and the command, installs the proxies, and measures all. A smoke run builds
+/// neither optimised, and measures the bench in the place of the command.
+pub fn measure(sh: &Shell, target: &Path, args: &Gateway) -> Result<Value> {
+    let Gateway { effort, weaver, session, only } = args;
+    let mut words: Vec<String> = Vec::new();
+    let mut add = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
+    if let Some(weaver) = weaver {
+        add("--weaver", weaver.canonicalize()?.display().to_string());
+    } else if !effort.smoke {
+        let package = ["--package", "weaver-cli", "--bin", "weaver"];
+        process::run(process::cargo(sh).args(["build", "--profile", "dist"]).args(package))?;
+        add("--weaver", super::program(target, "weaver").display().to_string());
+    }
+    if let Some(calls) = session {
+        add("--session", calls.to_string());
+    }
+    if let Some(part) = only {
+        add("--only", part.clone());
+    }
+    if !effort.no_peer && !effort.smoke {
+        let file = target.join("speed").join("proxies.json");
+        sh.write_file(&file, proxies(sh, target)?.to_string())?;
+        add("--proxies", file.display().to_string());
+    }
+    let profile = if effort.smoke { "dev" } else { "dist" };
+    let bench =
+        ["bench", "--profile", profile, "--package", "weaver-benches", "--bench", "gateway"];
+    let smoke = effort.smoke.then_some("--test");
+    read(process::cargo(sh).args(bench).args(["--", "--json"]).args(smoke).args(words))
+}
+
+/// How the proxies are started. One that cannot be installed is left out, which is said.
+fn proxies(sh: &Shell, target: &Path) -> Result<Value> {
+    let folder = target.join("speed");
+    let installed = |peer: Peer| {
+        let python = peer::python(sh, &folder, peer);
+        python.map_err(|error| eprintln!("a proxy is left out: {error:#}")).ok()
+    };
+    let fastmcp = installed(peer::FASTMCP).map(|python| {
+        let script = "from fastmcp.server import create_proxy\n\
+             import sys\n\
+             server = {'command': sys.argv[1], 'args': [sys.argv[2]]}\n\
+             create_proxy({'mcpServers': {'echo': server}}).run(show_banner=False)";
+        json!({ "name": "FastMCP 4.1.2", "command": python, "args": ["-c", script, "{server}", "{role}"] })
+    });
+    let mcp_proxy = installed(peer::MCP_PROXY).map(|python| {
+        let words =
+            ["-m", "mcp_proxy", "--port", "{port}", "--stateless", "--", "{server}", "{role}"];
+        let url = "http://127.0.0.1:{port}/mcp";
+        json!({ "name": "mcp-proxy 0.13.0", "command": python, "args": words, "url": url })
+    });
+    Ok([fastmcp, mcp_proxy].into_iter().flatten().collect())
+}
 
 fn lines(ours: &Value) -> Vec<Line> {
-    let median = |tool, way| number(ours, &[tool, way, "median_us"]);
-    let p99 = |tool, way| number(ours, &[tool, way, "p99_us"]);
-    let times = |name, value, wanted: f64| Line { name, value, wanted: -wanted, unit: "x" };
+    let mut lines = one_caller(ours);
+    lines.extend(many(ours));
+    lines.extend(start(ours));
+    lines
+}
+
+/// One caller over pipes and over HTTP.
+fn one_caller(ours: &Value) -> Vec<Line> {
+    let median = |tool, way| number(ours, &["one_caller", tool, way, "median_us"]);
+    let p99 = |tool, way| number(ours, &["one_caller", tool, way, "p99_us"]);
+    let http = |way| number(ours, &["http", way, "median_us"]);
+    let shared = median("get", "shared");
+    let synced = median("put", "shared").zip(median("put", "append"));
     vec![
-        times(
+        most(
             "a read through shim and daemon, of a direct one",
-            ratio(median("get", "shared"), median("get", "direct")),
+            ratio(shared, median("get", "direct")),
             5.0,
         ),
-        times(
-            "the same, its slowest hundredth of its median",
-            ratio(p99("get", "shared"), median("get", "shared")),
-            3.0,
+        most(
+            "the same, of a raw relay through two processes",
+            ratio(shared, median("get", "relay")),
+            2.5,
         ),
-        times(
+        most("its slowest hundredth, of its median", ratio(p99("get", "shared"), shared), 3.0),
+        most(
             "a read through shim and daemon, of a gateway alone",
-            ratio(median("get", "shared"), median("get", "alone")),
+            ratio(shared, median("get", "alone")),
             1.2,
         ),
+        most(
+            "a synced write less one synced append, of a direct one",
+            ratio(synced.map(|(call, append)| call - append), median("put", "direct")),
+            5.0,
+        ),
+        most("a read over HTTP, of a direct one", ratio(http("shared"), http("direct")), 1.6),
     ]
+}
+
+/// Many callers, many calls, many servers.
+fn many(ours: &Value) -> Vec<Line> {
+    let callers = |what| number(ours, &["callers", what]);
+    let session = |what| number(ours, &["session", what]);
+    let servers = |what| number(ours, &["servers", what]);
+    let rate = ratio(callers("shared_per_s"), callers("direct_per_s"));
+    vec![
+        Line {
+            name: "calls a second of 64 callers, of direct ones",
+            value: rate,
+            wanted: 0.2,
+            unit: "x",
+        },
+        most(
+            "the last tenth of a long session, of its first",
+            ratio(session("last_us"), session("first_us")),
+            1.1,
+        ),
+        most(
+            "memory at its end, of that in the middle",
+            ratio(session("last_mb"), session("middle_mb")),
+            1.1,
+        ),
+        at_most(
+            "many servers: ready after the last",
+            servers("ready_after_last_ms"),
+            2_000.0,
+            "ms",
+        ),
+        at_most("many servers: memory", servers("memory_mb"), 150.0, MEGABYTES),
+    ]
+}
+
+/// The start of a shim whose daemon is there.
+fn start(ours: &Value) -> Vec<Line> {
+    let answer = number(ours, &["shim", "first_answer", "median_us"]).map(|us| us / 1e3);
+    vec![
+        at_most("a shim: from its start to its first answer", answer, 30.0, "ms"),
+        at_most("a shim: memory", number(ours, &["shim", "memory_mb"]), 15.0, MEGABYTES),
+    ]
+}
+
+fn most(name: &'static str, value: Option<f64>, wanted: f64) -> Line {
+    at_most(name, value, wanted, "x")
+}
+
+fn at_most(name: &'static str, value: Option<f64>, wanted: f64, unit: &'static str) -> Line {
+    Line { name, value, wanted: -wanted, unit }
 }
 
 /// For scripts.
@@ -34,10 +165,26 @@ pub fn json(ours: &Value) -> Value {
 
 /// For people.
 pub fn table(ours: &Value) -> String {
-    let mut out = String::from("microseconds of a call over stdio, one caller\n\n");
-    for (tool, ways) in ours.as_object().into_iter().flatten() {
-        for (way, spread) in ways.as_object().into_iter().flatten() {
-            out.push_str(&format!("{tool:<6}{way:<10}{spread}\n"));
+    let mut out = String::from("one caller: microseconds of a call\n\n");
+    let of = |way: &Value, what: &str| {
+        way.get(what).and_then(Value::as_f64).map_or("-".to_owned(), |us| format!("{us:.0}"))
+    };
+    let groups = [&["one_caller", "get"][..], &["one_caller", "put"], &["http"]];
+    for path in groups {
+        let found = path.iter().try_fold(ours, |at, key| at.get(key));
+        let direct = found.and_then(|ways| number(ways, &["direct", "median_us"]));
+        for (name, way) in found.and_then(Value::as_object).into_iter().flatten() {
+            let times = ratio(number(way, &["median_us"]), direct);
+            let times = times.map_or("-".to_owned(), |times| format!("{times:.2}"));
+            let (median, p99) = (of(way, "median_us"), of(way, "p99_us"));
+            let group = path.join(" ");
+            let _ = writeln!(out, "{group:<16}{name:<22}{median:>8}  p99 {p99:>8}  {times:>7} x");
+        }
+    }
+    out.push('\n');
+    for part in ["callers", "session", "servers", "shim"] {
+        if let Some(figures) = ours.get(part) {
+            let _ = writeln!(out, "{part:<10}{figures}");
         }
     }
     out.push('\n');
@@ -51,13 +198,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_are_of_the_direct_call() {
+    fn every_figure_stands_beside_its_target() {
         let spread =
             |median_us: u32, p99_us: u32| json!({ "median_us": median_us, "p99_us": p99_us });
         let ours = json!({
-            "get": { "direct": spread(100, 200), "alone": spread(450, 900), "shared": spread(490, 1_500) },
+            "one_caller": {
+                "get": {
+                    "direct": spread(100, 200), "relay": spread(200, 300),
+                    "alone": spread(450, 900), "shared": spread(490, 1_500),
+                },
+                "put": { "direct": spread(100, 200), "shared": spread(4_600, 9_000), "append": spread(4_000, 8_000) },
+            },
+            "http": { "direct": spread(300, 400), "shared": spread(480, 900) },
+            "callers": { "direct_per_s": 10_000.0, "shared_per_s": 1_900.0 },
+            "session": { "first_us": 500.0, "last_us": 540.0, "middle_mb": 50.0, "last_mb": 56.0 },
+            "servers": { "ready_after_last_ms": 300.0, "memory_mb": 160.0 },
+            "shim": { "first_answer": spread(20_000, 40_000), "memory_mb": 9.0 },
         });
-        let good: Vec<Option<bool>> = lines(&ours).iter().map(Line::good).collect();
-        assert_eq!(good, [true, false, true].map(Some));
+        let good: Vec<bool> = lines(&ours).iter().filter_map(Line::good).collect();
+        let wanted =
+            [true, true, false, true, false, true, false, true, false, true, false, true, true];
+        assert_eq!(good, wanted);
+        assert!(table(&ours).contains("4.90 x"));
+        assert!(lines(&json!({})).iter().all(|line| line.good().is_none()));
     }
 }

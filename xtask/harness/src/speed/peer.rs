@@ -21,6 +21,12 @@ pub const KERNEL: Peer =
 /// contextweaver (Python).
 pub const CONTEXT: Peer =
     Peer { package: "contextweaver==0.18.2", module: "contextweaver", venv: "venv-context" };
+/// A proxy that lies between pipes.
+pub const FASTMCP: Peer =
+    Peer { package: "fastmcp==4.1.2", module: "fastmcp", venv: "venv-proxies" };
+/// A proxy between HTTP and a server's pipes.
+pub const MCP_PROXY: Peer =
+    Peer { package: "mcp-proxy==0.13.0", module: "mcp_proxy", venv: "venv-mcp-proxy" };
 
 /// The interpreter that can import the peer; installed where it is not.
 pub fn python(sh: &Shell, folder: &Path, peer: Peer) -> Result<PathBuf> {

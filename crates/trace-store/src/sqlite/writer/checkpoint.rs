@@ -75,7 +75,10 @@ impl Writer {
 
     /// Leaves one file that holds everything, unless a reader is in the way. Nothing depends on it:
     /// what is committed stands in the write-ahead log until then.
-    pub(super) fn leave(self) {
+    pub(in crate::sqlite) fn leave(self) {
+        if self.ended {
+            return;
+        }
         let _ = self.db.busy_timeout(Duration::ZERO);
         let _ = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }

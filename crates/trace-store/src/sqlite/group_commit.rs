@@ -1,0 +1,74 @@
+//! Who commits: a thread of its own, or a caller that waits.
+//!
+//! A commit that is synced waits for the disk, so the thread makes it. One that is not synced takes
+//! about as long as waking the thread and being woken by it: a caller that finds the writer free
+//! commits on its own thread, together with what others have queued meanwhile. Batches leave the
+//! queue only under the lock of the writer, so that they keep their order whoever takes them.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, TryLockError};
+
+use weaver_types::ledger::CommitLeader;
+
+use super::queue::{Queue, QueueEvent};
+use super::writer::Writer;
+
+/// The queue and the writer of one ledger.
+pub(super) struct GroupCommit {
+    queue: Arc<Queue>,
+    /// `None` once the thread has ended.
+    writer: Mutex<Option<Writer>>,
+}
+
+impl GroupCommit {
+    pub(super) fn new(queue: Arc<Queue>, writer: Writer) -> Self {
+        Self { queue, writer: Mutex::new(Some(writer)) }
+    }
+
+    /// What the thread does: writes until the queue is closed and empty, or until something fails.
+    pub(super) fn run(&self) {
+        while let Some(patience) = self.with(|writer| writer.patience()) {
+            match self.queue.wait(patience) {
+                QueueEvent::Work => self.with(Writer::work),
+                QueueEvent::Idle => self.with(Writer::rest),
+                QueueEvent::Due => Some(()),
+                QueueEvent::Closed => break,
+            };
+        }
+        match self.writer.lock() {
+            Ok(mut place) => place.take().map_or((), Writer::leave),
+            // A caller panicked in the middle of a commit, and so did whoever waits for it.
+            Err(_) => self.queue.abandon(),
+        }
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Writer) -> T) -> Option<T> {
+        self.writer.lock().ok()?.as_mut().map(act)
+    }
+}
+
+impl CommitLeader for GroupCommit {
+    fn lead(&self) {
+        let led = match self.writer.try_lock() {
+            // Somebody else has taken the batch.
+            _ if self.queue.is_empty() => return,
+            Ok(mut place) => place.as_mut().is_some_and(Writer::lead),
+            Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => false,
+        };
+        // What came while this caller wrote has a caller of its own, who found the writer taken
+        // and woke the thread.
+        if !led {
+            self.queue.wake();
+        }
+    }
+
+    fn hand_over(&self) {
+        self.queue.wake();
+    }
+}
+
+impl fmt::Debug for GroupCommit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GroupCommit").field("queue", &self.queue).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,81 @@
+//! Who commits: the caller that finds the writer free, or the writer's thread.
+
+use std::future::Future as _;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use weaver_trace_store::verify::verify;
+use weaver_types::ledger::{Durability, Ledger};
+
+use crate::support::{numbered, open};
+
+#[test]
+fn a_lone_batch_that_is_not_synced_is_committed_by_whoever_waits_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = open(&folder.path().join("ledger.db"));
+    for n in 0..100 {
+        let mut ticket = pin!(ledger.commit(numbered(n, Durability::Os)));
+        // The first look commits it: nobody is there to wake this task later.
+        let polled = ticket.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(Ok(receipt)) = polled else { panic!("{n}: {polled:?}") };
+        assert_eq!(receipt.first_seq, Some(n));
+        assert_eq!(ledger.head().unwrap().size, n + 1);
+    }
+}
+
+#[test]
+fn a_batch_that_nobody_waits_for_is_committed_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = open(&folder.path().join("ledger.db"));
+    drop(ledger.commit(numbered(1, Durability::Os)));
+    while ledger.head().unwrap().size == 0 {
+        std::thread::yield_now();
+    }
+    let kept = ledger.commit(numbered(2, Durability::Os));
+    drop(ledger);
+    assert!(kept.wait().is_ok(), "closing writes what waits");
+}
+
+#[test]
+fn batches_keep_their_order_whoever_commits_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = open(&folder.path().join("ledger.db"));
+    let levels = [Durability::Os, Durability::Disk, Durability::Os, Durability::Os];
+    for round in 0..20_u64 {
+        let place = |at: usize| round * levels.len() as u64 + at as u64;
+        let submit = |(at, level): (usize, &Durability)| ledger.commit(numbered(place(at), *level));
+        let tickets: Vec<_> = levels.iter().enumerate().map(submit).collect();
+        // The last one leads, or finds that somebody does.
+        for (at, ticket) in tickets.into_iter().enumerate().rev() {
+            let receipt = ticket.wait().unwrap();
+            assert_eq!(receipt.first_seq, Some(place(at)));
+            assert!(receipt.durability >= levels[at]);
+        }
+    }
+    assert!(ledger.synced_head().unwrap().size >= 78);
+}
+
+#[test]
+fn callers_of_both_levels_get_a_place_each() {
+    const EACH: u64 = 200;
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = open(&folder.path().join("ledger.db"));
+    let seqs = std::thread::scope(|scope| {
+        let caller = |n: u64| {
+            let ledger = &ledger;
+            scope.spawn(move || {
+                let level = |k: u64| match (k + n) % 8 {
+                    0 => Durability::Disk,
+                    _ => Durability::Os,
+                };
+                let commit = |k| ledger.commit(numbered(n * EACH + k, level(k))).wait().unwrap();
+                (0..EACH).map(|k| commit(k).first_seq.unwrap()).collect::<Vec<_>>()
+            })
+        };
+        let callers: Vec<_> = (0..6).map(caller).collect();
+        callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect::<Vec<u64>>()
+    });
+    let distinct: std::collections::BTreeSet<u64> = seqs.into_iter().collect();
+    assert_eq!(distinct, (0..6 * EACH).collect());
+    assert_eq!(verify(&ledger, None).unwrap().head.size, 6 * EACH);
+}
