@@ -111,6 +111,8 @@ mod proofs;
 #[cfg(test)]
 mod proxy;
 #[cfg(test)]
+mod pseudo_random;
+#[cfg(test)]
 mod publishing;
 #[cfg(test)]
 mod questions;
