@@ -5,6 +5,7 @@ pub(super) mod args;
 pub(super) mod found;
 pub(super) mod questions;
 mod report;
+mod secrets;
 mod table;
 pub(super) mod update;
 
@@ -15,7 +16,7 @@ use weaver_gateway::config::Upstream;
 use weaver_gateway::listing::{self, ListedTool};
 use weaver_gateway::secret::{Passphrase, generated_passphrase};
 use weaver_gateway::setup::{
-    OwnKeys, Posture, Review, Selection, SetupError, SetupFolder, TakenNames,
+    OwnKeys, Posture, Review, SecretPlace, Selection, SetupError, SetupFolder, TakenNames,
 };
 use weaver_types::{Clock as _, OsRandom, SystemClock, UpstreamName};
 use zeroize::Zeroizing;
@@ -40,7 +41,8 @@ pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
             "take the safe answers with `weaver init --yes`, or give them: `--answers FILE`",
         ));
     }
-    let mut selection = selected(args, &answers)?;
+    let mut place = secrets::parse(args.secrets.as_deref())?;
+    let mut selection = selected(args, &answers, &mut place)?;
     let posture = chosen_posture(args, &answers)?;
     let folder = SetupFolder::begin(&dir)?;
     let config = folder.listing_config(&selection)?;
@@ -57,6 +59,7 @@ pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
     }
     let (passphrase, generated) = passphrase(args)?;
     let keys = OwnKeys::generate(&passphrase)?;
+    secrets::store(place.unwrap_or_default(), &mut selection);
     let (config, _) = folder.finish(&selection, &review, &keys, SystemClock::default().now())?;
     let report = Report {
         config: &config,
@@ -102,7 +105,11 @@ fn posture(word: &str) -> Result<Posture, Failure> {
     })
 }
 
-fn selected(args: &Init, answers: &Answers) -> Result<Selection, Failure> {
+fn selected(
+    args: &Init,
+    answers: &Answers,
+    place: &mut Option<SecretPlace>,
+) -> Result<Selection, Failure> {
     let files = found::files(&args.from)?;
     let mut selection = found::selection(&files, &TakenNames::default());
     for name in &answers.leave {
@@ -112,8 +119,11 @@ fn selected(args: &Init, answers: &Answers) -> Result<Selection, Failure> {
         selection = selection.without_secrets();
     }
     output::aside(&found::told(&files, &selection));
-    if args.asks() && !selection.secrets.is_empty() && !questions::may_keep_secrets(&selection)? {
-        selection = selection.without_secrets();
+    if args.asks() && !selection.secrets.is_empty() && place.is_none() {
+        *place = secrets::ask(&selection)?;
+        if place.is_none() {
+            selection = selection.without_secrets();
+        }
     }
     if selection.servers.is_empty() {
         return Err(found::nothing(&selection));

@@ -45,6 +45,7 @@ mod tree;
 mod upstream;
 mod word_table;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -55,10 +56,11 @@ use weaver_types::signature::PublicKey;
 use weaver_types::{PrincipalId, RunSettings, Timestamp};
 
 use error::whole;
-use interpolate::Lookup;
+use interpolate::{Lookup, Reference};
 use resolve::{Parsed, Resolved};
 
 use crate::bounded_file::{self, ReadError};
+use crate::secret::{Keychain as _, KeychainError, SystemKeychain};
 
 pub use error::ConfigErrors;
 pub use http::{Http, TlsFiles};
@@ -161,12 +163,13 @@ impl Config {
     }
 }
 
-/// Reads a configuration. Variables come from the environment of this process.
+/// Reads a configuration. Variables come from the environment of this process, and secrets that the
+/// configuration keeps there from the system's keychain.
 ///
 /// # Errors
 /// [`ConfigErrors`] with everything that is wrong in it.
 pub fn load(path: impl AsRef<Path>) -> Result<Config, ConfigErrors> {
-    load_with(path, &environment)
+    load_resolved(path.as_ref(), &SystemReferences::default().lookup())
 }
 
 /// The store that a configuration names, without a look at the rest of it: what is wrong there, the
@@ -186,12 +189,38 @@ pub fn store_of(path: impl AsRef<Path>) -> Result<PathBuf, ConfigErrors> {
     }
 }
 
-/// As [`load`], with the variables that `lookup` knows.
+/// As [`load`], with the variables that `lookup` knows. It is asked for the entry `NAME` of the
+/// keychain as `keychain:NAME`; the system's keychain is not.
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_with(path: impl AsRef<Path>, lookup: Lookup<'_>) -> Result<Config, ConfigErrors> {
-    match read(path.as_ref(), lookup) {
+pub fn load_with(
+    path: impl AsRef<Path>,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<Config, ConfigErrors> {
+    load_resolved(path.as_ref(), &|reference| {
+        Ok(match reference {
+            Reference::Variable(name) => lookup(name),
+            Reference::Keychain(name) => lookup(&format!("keychain:{name}")),
+        })
+    })
+}
+
+/// As [`load`], where these variables count before those of the environment.
+pub(crate) fn load_with_variables(
+    path: &Path,
+    variables: &dyn Fn(&str) -> Option<String>,
+) -> Result<Config, ConfigErrors> {
+    let system = SystemReferences::default();
+    let system = system.lookup();
+    load_resolved(path, &|reference| match reference {
+        Reference::Variable(name) if let Some(value) = variables(name) => Ok(Some(value)),
+        _ => system(reference),
+    })
+}
+
+fn load_resolved(path: &Path, lookup: Lookup<'_>) -> Result<Config, ConfigErrors> {
+    match read(path, lookup) {
         Resolved { config: Some(config), .. } => Ok(config),
         Resolved { findings, .. } => Err(ConfigErrors::new(findings)),
     }
@@ -218,7 +247,8 @@ pub fn load_policy(
 /// # Errors
 /// [`ConfigErrors`] with all of it.
 pub fn check(path: impl AsRef<Path>, now: Timestamp) -> Result<(Config, PolicySet), ConfigErrors> {
-    let Resolved { config, root, folder, mut findings } = read(path.as_ref(), &environment);
+    let Resolved { config, root, folder, mut findings } =
+        read(path.as_ref(), &SystemReferences::default().lookup());
     let set = match &folder {
         None => None,
         Some(folder) => match documents::load(folder, root.as_ref(), now) {
@@ -250,8 +280,31 @@ fn unknown_principal(set: &PolicySet, folder: &Path, id: &PrincipalId) -> Option
     Some(whole(&file, "config.unknown_principal", message, remedy))
 }
 
-fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok()
+/// The environment of this process and the system's keychain. A keychain that failed once is not
+/// asked again for the same configuration: each time could take as long as a person is waited for.
+#[derive(Default)]
+struct SystemReferences {
+    failed: RefCell<Option<KeychainError>>,
+}
+
+impl SystemReferences {
+    fn lookup(&self) -> impl Fn(Reference<'_>) -> Result<Option<String>, KeychainError> {
+        |reference| match reference {
+            Reference::Variable(name) => Ok(std::env::var(name).ok()),
+            Reference::Keychain(name) => self.keychain_entry(name),
+        }
+    }
+
+    fn keychain_entry(&self, name: &str) -> Result<Option<String>, KeychainError> {
+        if let Some(error) = self.failed.borrow().as_ref() {
+            return Err(error.clone());
+        }
+        let read = SystemKeychain.read(name);
+        if let Err(error) = &read {
+            self.failed.replace(Some(error.clone()));
+        }
+        Ok(read?.map(|value| value.to_string()))
+    }
 }
 
 fn read(path: &Path, lookup: Lookup<'_>) -> Resolved {
@@ -259,7 +312,12 @@ fn read(path: &Path, lookup: Lookup<'_>) -> Resolved {
         Ok(parsed) => {
             // What the file of variables sets counts first: a gateway then runs alike, whatever
             // environment the client gives it.
-            let own = |name: &str| parsed.variables.get(name).cloned().or_else(|| lookup(name));
+            let own = |reference: Reference<'_>| match reference {
+                Reference::Variable(name) if let Some(value) = parsed.variables.get(name) => {
+                    Ok(Some(value.clone()))
+                }
+                _ => lookup(reference),
+            };
             resolve::resolve(&parsed, &own)
         }
         Err(finding) => {

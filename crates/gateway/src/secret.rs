@@ -1,4 +1,5 @@
-//! Private keys in files that are useless without their passphrase.
+//! Private keys in files that are useless without their passphrase, and the system's keychain, where
+//! the secrets of servers can lie.
 //!
 //! A key file is JSON: what the key is called, its public half, and the 32-byte seed of an Ed25519
 //! key, encrypted with XChaCha20-Poly1305 under a key that Argon2id derives from a passphrase.
@@ -13,9 +14,12 @@
 mod error;
 mod generated;
 mod key_file;
+mod keychain;
 mod passphrase;
 
 pub use error::SecretError;
 pub use generated::generated_passphrase;
 pub use key_file::{KDF_ITERATIONS, KDF_LANES, KDF_MEMORY_KIB, KeyFile, VERSION};
+pub use keychain::{KEYCHAIN_SERVICE, Keychain, KeychainError, SystemKeychain};
+pub(crate) use keychain::{adding_entry, is_entry_name};
 pub use passphrase::{MIN_PASSPHRASE, Passphrase};

@@ -17,6 +17,7 @@ mod posture;
 mod program_path;
 mod review;
 mod revision;
+mod secret_place;
 mod secrets;
 mod selection;
 mod update;
@@ -28,6 +29,7 @@ pub use permission::Permission;
 pub use posture::Posture;
 pub use review::{Review, ReviewError, ReviewRow};
 pub use revision::PolicyRevision;
+pub use secret_place::SecretPlace;
 pub use secrets::StoredSecret;
 pub use selection::{
     Machine, Origin, SelectedServer, Selection, ServerFolders, SkippedServer, TakenNames,

@@ -41,6 +41,9 @@ pub(crate) struct Init {
     /// Leave servers with secrets in their settings where they are
     #[arg(long)]
     pub(super) leave_secrets: bool,
+    /// Where secrets in the settings of servers go: `env`, a file for you alone, or `keychain`
+    #[arg(long, value_name = "PLACE", conflicts_with = "leave_secrets")]
+    pub(super) secrets: Option<String>,
     /// How long one server may take to start and list its tools
     #[arg(long, value_name = "SECONDS", default_value_t = 60,
         value_parser = clap::value_parser!(u64).range(1..=600))]
@@ -65,6 +68,9 @@ pub(crate) struct Update {
     /// Ask nothing
     #[arg(long)]
     pub(super) yes: bool,
+    /// Where secrets in the settings of servers go: `env`, a file for you alone, or `keychain`
+    #[arg(long, value_name = "PLACE")]
+    pub(super) secrets: Option<String>,
     /// The root key; the default is the one that `weaver init` made
     #[arg(long, value_name = "FILE")]
     pub(super) key: Option<PathBuf>,

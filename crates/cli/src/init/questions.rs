@@ -52,18 +52,6 @@ pub(super) fn posture() -> Result<Posture, Failure> {
     }
 }
 
-/// Whether secrets may go into a file of ours.
-pub(super) fn may_keep_secrets(selection: &Selection) -> Result<bool, Failure> {
-    let names: Vec<&str> = selection.secrets.iter().map(|one| one.variable.as_str()).collect();
-    let question = format!(
-        "\nThere are secrets in the settings of your clients: {}.\nWeaver keeps them in a file for you \
-         alone, which servers cannot read. Without that, the\nservers that need them stay where they \
-         are, without Weaver. Go on? [Y/n] ",
-        names.join(", ")
-    );
-    Ok(!matches!(ask(&question)?.to_ascii_lowercase().as_str(), "n" | "no"))
-}
-
 /// The review: what is typed changes the table until it is accepted.
 pub(super) fn review(review: &mut Review, selection: &Selection) -> Result<(), Failure> {
     output::aside(&format!("{}\n{}\n", table::of(review, selection), table::summary(review)));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use weaver_gateway::config::Config;
-use weaver_gateway::setup::{Review, Selection};
+use weaver_gateway::setup::{Review, SecretPlace, Selection};
 use zeroize::Zeroizing;
 
 use super::{shown, table};
@@ -64,12 +64,11 @@ impl Report<'_> {
         if !selection.secrets.is_empty() {
             let many = selection.secrets.len();
             let many = format!("{many} secret{}, for you alone", if many == 1 { "" } else { "s" });
-            out.push_str(&format!(
-                "  {:<10} {:<24} {}\n",
-                "secrets",
-                ".weaver/secrets.env",
-                output::dim(&many)
-            ));
+            let place = match selection.secret_place {
+                SecretPlace::EnvironmentFile => ".weaver/secrets.env",
+                SecretPlace::Keychain => "the system's keychain",
+            };
+            out.push_str(&format!("  {:<10} {place:<24} {}\n", "secrets", output::dim(&many)));
         }
         if let Some(passphrase) = generated {
             out.push_str(&format!(
@@ -124,5 +123,5 @@ fn review_value(review: &Review, selection: &Selection) -> Value {
         .collect();
     let secrets: Vec<&str> = selection.secrets.iter().map(|one| one.variable.as_str()).collect();
     json!({ "posture": review.posture().as_str(), "servers": servers, "left_out": left,
-        "tools": tools, "secrets": secrets })
+        "tools": tools, "secrets": secrets, "secrets_in": selection.secret_place.as_str() })
 }

@@ -9,7 +9,7 @@ use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock};
 
 use super::args::{Init, Update as Args};
-use super::{ask, found, questions, shown};
+use super::{ask, found, questions, secrets, shown};
 use crate::shared_args::{Json, PassphraseFrom};
 use crate::{Exit, Failure, config_path, output};
 
@@ -19,6 +19,7 @@ pub(super) fn again(args: &Init, dir: &Path) -> Result<Exit, Failure> {
         config: Some(dir.join("weaver.toml")),
         from: args.from.clone(),
         yes: args.yes || args.answers.is_some(),
+        secrets: args.secrets.clone(),
         key: None,
         timeout: args.timeout,
         passphrase: PassphraseFrom { passphrase_fd: args.passphrase.passphrase_fd },
@@ -29,6 +30,7 @@ pub(super) fn again(args: &Init, dir: &Path) -> Result<Exit, Failure> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    let place = secrets::parse(args.secrets.as_deref())?.unwrap_or_default();
     let file = config_path::absolute(args.config.as_deref())?;
     let now = SystemClock::default().now();
     let update = Update::open(&file, now)?;
@@ -61,7 +63,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         Some(fd) => Passphrase::from_descriptor(fd)?,
         None => Passphrase::ask(&format!("Passphrase of {}: ", key.display()))?,
     };
-    update.apply(&selection, &changes, &key_file.open(&passphrase)?, now)?;
+    let key = key_file.open(&passphrase)?;
+    secrets::store(place, &mut selection);
+    let found = Found { config: &file, selection: &selection, changes: &changes };
+    update.apply(&selection, &changes, &key, now)?;
     found.print(args.output.json)
 }
 
@@ -88,9 +93,21 @@ impl Found<'_> {
             out.push_str(&format!("{} tool {id}  {why}\n", output::verdict(true, "new")));
         }
         for id in &self.changes.changed {
+            let more = match self.changes.raised.contains(id) {
+                true => ", and its words speak of more than its contract allows",
+                false => "",
+            };
             out.push_str(&format!(
-                "{} tool {id}: it is not what was signed, and is refused; `weaver contracts diff` shows more\n",
+                "{} tool {id}: it is not what was signed, and is refused{more}; look at it with \
+                 `weaver contracts diff`, then `weaver contracts approve`\n",
                 output::verdict(false, "changed")
+            ));
+        }
+        for id in &self.changes.suspicious {
+            out.push_str(&format!(
+                "{} tool {id}: its words speak to the model, and it gets no contract; look at it with \
+                 `weaver contracts diff`\n",
+                output::verdict(false, "waits")
             ));
         }
         for id in &self.changes.missing {
@@ -118,6 +135,8 @@ impl Found<'_> {
                 "servers": servers,
                 "tools": changes.new.keys().collect::<Vec<_>>(),
                 "changed": changes.changed,
+                "raised": changes.raised,
+                "suspicious": changes.suspicious,
                 "missing": changes.missing,
                 "away": changes.away.iter().map(|(name, why)| (name.as_str(), why)).collect::<std::collections::BTreeMap<_, _>>(),
             }))?;

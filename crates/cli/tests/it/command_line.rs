@@ -62,7 +62,9 @@ fn every_command_has_help() {
 
 #[test]
 fn a_wrong_command_line_is_a_usage_error() {
-    for args in [&["sevre"][..], &["trace", "show", "--store", "x"], &["route", "-k", "0"], &["sign"]] {
+    for args in
+        [&["sevre"][..], &["trace", "show", "--store", "x"], &["route", "-k", "0"], &["sign"]]
+    {
         let run = weaver(args);
         assert_eq!((run.code, run.out.as_str()), (2, ""), "{args:?}");
     }

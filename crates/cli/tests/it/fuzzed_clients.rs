@@ -9,34 +9,15 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::client::{Client, folder};
+use crate::pseudo_random::PseudoRandom;
 use crate::support::{Folder, weaver};
 
 /// The longest that anything may take to be answered or closed.
 const PATIENCE: Duration = Duration::from_secs(20);
 const ROUNDS: u64 = 120;
 
-/// Numbers that look random and are the same in each run (xorshift64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound as u64).unwrap()
-    }
-
-    fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
-        from[self.below(from.len())]
-    }
-}
-
 /// A message of the protocol with some of its bytes replaced, left out, or said twice.
-fn damaged(numbers: &mut Numbers) -> Vec<u8> {
+fn damaged(numbers: &mut PseudoRandom) -> Vec<u8> {
     let seeds = [
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"tool_execute","arguments":{"capability":"good.people","arguments":{}}}}"#,
         r#"{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}"#,
@@ -108,7 +89,7 @@ fn whatever_clients_send_the_gateway_goes_on_and_nothing_hangs() {
             .clone()
     };
     let before = pid(&gateway);
-    let mut numbers = Numbers(0x5eed);
+    let mut numbers = PseudoRandom::of(0x5eed);
     let socket = gateway.folder.path(".weaver/ledger.db.run/d.sock");
     for round in 0..ROUNDS {
         let bytes = damaged(&mut numbers);

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::client::{Client, contracts, folder};
+use crate::pseudo_random::PseudoRandom;
 use crate::support::{Folder, weaver};
 
 /// The longest that any call may take, far beyond the limit of a call.
@@ -16,33 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many calls each client makes of each server.
 const ROUNDS: u64 = 60;
 
-/// Numbers that look random and are the same in each run (xorshift64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn of(seed: u64) -> Self {
-        let mut numbers = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        numbers.next();
-        numbers
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound as u64).unwrap()
-    }
-}
-
 /// What a server says to a call of `say`: any number of lines, of which one may be the answer.
 fn lines(id: &Value, params: &Value) -> Vec<Vec<u8>> {
     let word = params["arguments"]["text"].as_str().unwrap_or_default().to_owned();
     let seed = word.rsplit('-').next().and_then(|seed| seed.parse().ok()).unwrap_or_default();
-    let mut numbers = Numbers::of(seed);
+    let mut numbers = PseudoRandom::of(seed);
     let fine = json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": word}]}});
     let mut out = Vec::new();
     for _ in 0..numbers.below(4) {
@@ -55,7 +34,7 @@ fn lines(id: &Value, params: &Value) -> Vec<Vec<u8>> {
     out
 }
 
-fn noise(numbers: &mut Numbers, id: &Value, fine: &Value) -> Vec<u8> {
+fn noise(numbers: &mut PseudoRandom, id: &Value, fine: &Value) -> Vec<u8> {
     let other = numbers.below(40);
     let message = match numbers.below(12) {
         0 => {

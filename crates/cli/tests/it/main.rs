@@ -75,6 +75,9 @@ mod instances;
 mod interrupted;
 #[cfg(test)]
 mod kernel_commands;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod keychain;
 #[cfg(test)]
 mod keys;
 #[cfg(target_os = "linux")]
@@ -111,6 +114,8 @@ mod proofs;
 #[cfg(test)]
 mod proxy;
 #[cfg(test)]
+mod pseudo_random;
+#[cfg(test)]
 mod publishing;
 #[cfg(test)]
 mod questions;
@@ -139,6 +144,8 @@ mod tls;
 mod token_issuer;
 #[cfg(test)]
 mod trace;
+#[cfg(test)]
+mod updating;
 #[cfg(test)]
 mod user_words;
 #[cfg(test)]

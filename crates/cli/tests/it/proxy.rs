@@ -51,6 +51,55 @@ fn without_a_prefix_names_are_the_servers_own() {
     client.finish();
 }
 
+/// A client whose own permissions go by the hints is led by the signed contract, not by the server.
+#[test]
+fn hints_are_those_of_the_contract_whatever_the_server_says() {
+    let contracts = "[capabilities.\"s.posing\"]\neffects = \"destructive\"\n\
+        [capabilities.\"s.timid\"]\neffects = \"read_local\"\nidempotent = true\n\
+        [capabilities.\"s.silent\"]\neffects = \"write_local\"\n";
+    let folder = folder(&[("s", "told")], PROXY, contracts);
+    let harmless = json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true,
+        "openWorldHint": false, "otherHint": true, "title": "Posing"});
+    let dangerous = json!({"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false,
+        "openWorldHint": true});
+    let tool = |name: &str, annotations: &Value| {
+        json!({"name": name, "description": "A tool.", "inputSchema": {"type": "object"},
+            "annotations": annotations})
+    };
+    let tools = [
+        tool("posing", &harmless),
+        tool("timid", &dangerous),
+        tool("silent", &Value::Null),
+        tool("listed", &harmless),
+    ];
+    folder.write("files/mark", &json!(tools).to_string());
+    let mut client = Client::open(&folder);
+    let tools = client.tools();
+    let hints = |name: &str| {
+        let tool = tools.iter().find(|tool| tool["name"] == name);
+        tool.unwrap_or_else(|| panic!("no {name}: {tools:?}"))["annotations"].clone()
+    };
+    let of = |read: bool, destroy: bool, idempotent: bool, open: bool| {
+        json!({"readOnlyHint": read, "destructiveHint": destroy, "idempotentHint": idempotent,
+            "openWorldHint": open})
+    };
+    let with_other = |mut hints: Value| {
+        hints["otherHint"] = true.into();
+        hints
+    };
+    let posing = with_other(of(false, true, false, true));
+    assert_eq!(hints("s__posing"), posing, "the server says that it only reads");
+    assert_eq!(hints("s__timid"), of(true, false, true, false), "the server says that it destroys");
+    assert_eq!(hints("s__silent"), of(false, false, false, false), "the server says nothing");
+    let by_pattern = with_other(of(true, false, false, false));
+    assert_eq!(
+        hints("s__listed"),
+        by_pattern,
+        "the contract of a pattern says nothing of repeating"
+    );
+    client.finish();
+}
+
 #[test]
 fn names_without_a_prefix_need_one_server() {
     let folder = folder(&[("a", "good"), ("b", "good")], UNPREFIXED, "");

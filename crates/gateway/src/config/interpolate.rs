@@ -1,9 +1,20 @@
-//! Variables of the environment inside a text: `${VAR}`, `${VAR:-default}` and `${env:VAR}`.
+//! References inside a text: to variables of the environment as `${VAR}`, `${VAR:-default}` and
+//! `${env:VAR}`, and to entries of the system's keychain as `${keychain:NAME}`.
 
 use super::node::shown;
+use crate::secret::{KeychainError, is_entry_name};
 
-/// Where variables come from: a name in, its value out if it is set.
-pub(super) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+/// What a text refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reference<'a> {
+    /// A variable of the environment.
+    Variable(&'a str),
+    /// An entry of the system's keychain.
+    Keychain(&'a str),
+}
+
+/// Resolves references; nothing where there is no such variable or entry. Only a keychain fails.
+pub(super) type Lookup<'a> = &'a dyn Fn(Reference<'_>) -> Result<Option<String>, KeychainError>;
 
 /// What is wrong with a text, and what to do about it.
 pub(super) type Refusal = (String, String);
@@ -19,11 +30,35 @@ pub(super) fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, Refusal> 
             let message = format!("`${{{}` has no closing brace", shown(after));
             return Err((message, "write `${NAME}`".to_owned()));
         };
-        out.push_str(&variable(inner, lookup)?);
+        let value = match inner.strip_prefix("keychain:") {
+            Some(name) => keychain_entry(name, lookup)?,
+            None => variable(inner, lookup)?,
+        };
+        out.push_str(&value);
         rest = tail;
     }
     out.push_str(rest);
     Ok(out)
+}
+
+/// A secret has no default: one that is in the configuration would be none.
+fn keychain_entry(name: &str, lookup: Lookup<'_>) -> Result<String, Refusal> {
+    if !is_entry_name(name) {
+        let message = format!("`${{keychain:{}}}` names no entry of a keychain", shown(name));
+        let remedy = "write `${keychain:NAME}` with letters, digits and `_.-` in the name";
+        return Err((message, remedy.to_owned()));
+    }
+    match lookup(Reference::Keychain(name)) {
+        Ok(Some(value)) => Ok(value),
+        Ok(None) => {
+            let message = format!("the keychain has no entry `{name}` of the service `weaver`");
+            Err((message, crate::secret::adding_entry(name)))
+        }
+        Err(error) => {
+            let message = format!("the secret `{name}` cannot be read: {error}");
+            Err((message, error.remedy().to_owned()))
+        }
+    }
 }
 
 fn variable(inner: &str, lookup: Lookup<'_>) -> Result<String, Refusal> {
@@ -34,9 +69,10 @@ fn variable(inner: &str, lookup: Lookup<'_>) -> Result<String, Refusal> {
     };
     if !is_name(name) {
         let message = format!("`${{{}}}` names no variable of the environment", shown(inner));
-        return Err((message, "write `${NAME}`, `${NAME:-default}` or `${env:NAME}`".to_owned()));
+        let forms = "write `${NAME}`, `${NAME:-default}`, `${env:NAME}` or `${keychain:NAME}`";
+        return Err((message, forms.to_owned()));
     }
-    match (lookup(name), default) {
+    match (lookup(Reference::Variable(name)).ok().flatten(), default) {
         (Some(value), None) => Ok(value),
         (Some(value), Some(_)) if !value.is_empty() => Ok(value),
         (_, Some(default)) => Ok(default.to_owned()),
@@ -58,11 +94,16 @@ mod tests {
     use super::*;
 
     fn expanded(text: &str) -> Result<String, Refusal> {
-        expand(text, &|name| match name {
-            "HOME" => Some("/home/ann".to_owned()),
-            "EMPTY" => Some(String::new()),
-            "NESTED" => Some("${HOME}".to_owned()),
-            _ => None,
+        expand(text, &|reference| {
+            let value = match reference {
+                Reference::Variable("HOME") => "/home/ann",
+                Reference::Variable("EMPTY") => "",
+                Reference::Variable("NESTED") => "${HOME}",
+                Reference::Keychain("github-token") => "of the keychain",
+                Reference::Keychain("LOCKED") => return Err(KeychainError::TimedOut),
+                _ => return Ok(None),
+            };
+            Ok(Some(value.to_owned()))
         })
     }
 
@@ -79,6 +120,7 @@ mod tests {
             ("${NONE:-}", ""),
             ("${NESTED}", "${HOME}"),
             ("$HOME $ {HOME}", "$HOME $ {HOME}"),
+            ("Bearer ${keychain:github-token}", "Bearer of the keychain"),
         ] {
             assert_eq!(expanded(text).as_deref(), Ok(wanted), "{text}");
         }
@@ -92,6 +134,11 @@ mod tests {
             ("${}", "names no variable"),
             ("${input:key}", "names no variable"),
             ("${1X}", "names no variable"),
+            // A variable of the name is another thing.
+            ("${keychain:HOME}", "the keychain has no entry `HOME`"),
+            ("${keychain:}", "names no entry"),
+            ("${keychain:github-token:-x}", "names no entry"),
+            ("${keychain:LOCKED}", "`LOCKED` cannot be read"),
         ] {
             let (message, remedy) = expanded(text).unwrap_err();
             assert!(message.contains(part) && !remedy.is_empty(), "{text}: {message}");

@@ -10,6 +10,7 @@ use weaver_types::{TIMEOUT_MS, UpstreamName};
 
 use super::confine;
 use super::expansion::{ExpansionContext, expanded, program};
+use super::interpolate::Reference;
 use super::node::{Node, shown};
 use super::server_login;
 use super::upstream::{Limits, ServerLogin, Sharing, Transport, Upstream, WORKSPACE_FOLDER};
@@ -246,9 +247,11 @@ impl Entry<'_> {
 
     fn expanded(&self, node: &Node, out: &mut Vec<Finding>) -> Option<String> {
         // The folder is filled in when an instance is started for it.
-        let own = |name: &str| match (name, self.sharing) {
-            ("workspaceFolder", Sharing::Folder) => Some(WORKSPACE_FOLDER.to_owned()),
-            _ => (self.context.lookup)(name),
+        let own = |reference: Reference<'_>| match (reference, self.sharing) {
+            (Reference::Variable("workspaceFolder"), Sharing::Folder) => {
+                Ok(Some(WORKSPACE_FOLDER.to_owned()))
+            }
+            _ => (self.context.lookup)(reference),
         };
         expanded(node, &ExpansionContext { lookup: &own, ..*self.context }, out)
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Check, Contribution, JustificationSource, ReasonCode,
-    ResponseMode, Verdict,
+    CapabilityId, CapabilityRequest, Check, Contribution, Effects, Impact, JustificationSource,
+    ReasonCode, ResponseMode, Verdict, World,
 };
 
 use super::call::{self, CallOptions, CallRequest};
@@ -61,14 +61,7 @@ fn tool(client: &Client, name: &str, id: &CapabilityId, listed: &Value) -> Value
         "inputSchema": input,
     });
     let Some(fields) = tool.as_object_mut() else { return tool };
-    if let Some(annotations) = annotations {
-        // Hints are yes or no; a client shows them, and nothing here is decided by them.
-        let hints =
-            annotations.iter().filter(|(key, value)| key.ends_with("Hint") && value.is_boolean());
-        let hints: Map<String, Value> =
-            hints.map(|(key, value)| (key.clone(), value.clone())).collect();
-        fields.insert("annotations".to_owned(), Value::Object(hints));
-    }
+    fields.insert("annotations".to_owned(), Value::Object(hints(client, id, annotations)));
     if let Some(schema) = listed.get("outputSchema") {
         match output_schema::loosened(&sanitised_description::schema(firewall, schema)) {
             Some(schema) => {
@@ -81,6 +74,34 @@ fn tool(client: &Client, name: &str, id: &CapabilityId, listed: &Value) -> Value
         }
     }
     tool
+}
+
+/// The hints of a tool. Those that MCP defines say what the signed contract says, so that a client
+/// whose own permissions go by them is not led by the server; what no contract names may do anything.
+/// Of others the server's own are passed on where they are yes or no.
+fn hints(
+    client: &Client,
+    id: &CapabilityId,
+    said: Option<&Map<String, Value>>,
+) -> Map<String, Value> {
+    let is_hint = |(key, value): &(&String, &Value)| key.ends_with("Hint") && value.is_boolean();
+    let others = said.into_iter().flatten().filter(is_hint);
+    let mut hints: Map<String, Value> =
+        others.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let gateway = &client.gateway;
+    let effective =
+        gateway.registry.get(id).and_then(|entry| entry.effective(&gateway.kernel.policy()).ok());
+    let (effects, is_idempotent) = effective.map_or((Effects::UNDECLARED, false), |capability| {
+        (capability.spec().effects, capability.spec().idempotent)
+    });
+    let contract = [
+        ("readOnlyHint", effects.impact == Impact::Read),
+        ("destructiveHint", effects.impact == Impact::Destroy),
+        ("idempotentHint", is_idempotent),
+        ("openWorldHint", effects.world == World::Open),
+    ];
+    hints.extend(contract.map(|(name, value)| (name.to_owned(), value.into())));
+    hints
 }
 
 /// Calls a tool by its exported name.

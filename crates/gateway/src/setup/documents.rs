@@ -49,8 +49,7 @@ impl Draft {
     pub(super) fn of_servers(selection: &Selection, keys: PublicKeys<'_>) -> Self {
         Self {
             config: config(selection, keys.root, Mode::Gateway),
-            secrets: (!selection.secrets.is_empty())
-                .then(|| secrets::file_text(&selection.secrets)),
+            secrets: selection.has_secrets_file().then(|| secrets::file_text(&selection.secrets)),
             policy: policy(Posture::Locked, Posture::Locked.rules()),
             contracts: contracts(&BTreeMap::new()),
             keys: keys_document(keys.owner),
@@ -71,12 +70,12 @@ impl Draft {
 }
 
 fn config(selection: &Selection, root: &PublicKey, mode: Mode) -> String {
-    let environment = if selection.secrets.is_empty() {
-        String::new()
-    } else {
+    let environment = if selection.has_secrets_file() {
         format!(
             "\n# Variables for the servers below; for this user alone.\nenvironment = \"{SECRETS}\"\n"
         )
+    } else {
+        String::new()
     };
     let mode = match mode {
         Mode::Proxy => {

@@ -163,6 +163,11 @@ impl Review {
         out
     }
 
+    /// The tools whose words speak to a model.
+    pub(super) fn suspicious(&self) -> impl Iterator<Item = &CapabilityId> {
+        self.rows.iter().filter(|row| row.suspicious).map(|row| &row.id)
+    }
+
     /// The contracts, with what the review says of them.
     pub(super) fn contracts(&self) -> BTreeMap<CapabilityId, Proposal> {
         self.rows.iter().map(|row| (row.id.clone(), row.contract())).collect()

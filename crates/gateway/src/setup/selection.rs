@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::program_path;
+use super::secret_place::SecretPlace;
 use super::secrets::{self, StoredSecret};
 use crate::clients::{ClientFile, ListedServer, ServerEntry, ServerTransport, UnusableEntry};
 use crate::config::{Config, Transport, Upstream, legal_name};
@@ -21,6 +22,8 @@ pub struct Selection {
     pub left_out: Vec<SkippedServer>,
     /// The secrets that were found in them.
     pub secrets: Vec<StoredSecret>,
+    /// Where the secrets lie, or are to lie.
+    pub secret_place: SecretPlace,
 }
 
 /// A server that is taken over.

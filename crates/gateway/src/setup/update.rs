@@ -10,10 +10,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use weaver_policy::{MAX_BYTES, PolicySet};
+use weaver_policy::{Contract, MAX_BYTES, PolicySet};
 use weaver_policy_analysis::propose::Proposal;
 use weaver_types::signature::{Kind, SigningKey};
-use weaver_types::{CapabilityId, Digest, Timestamp, UpstreamName};
+use weaver_types::{CapabilityId, Effects, Timestamp, UpstreamName};
 
 use super::documents::{self, ROOT_KEY, SECRETS, ServerSection};
 use super::error::{SetupError, system};
@@ -48,6 +48,10 @@ pub struct Changes {
     pub new: BTreeMap<CapabilityId, Proposal>,
     /// Tools that are not as their contract pins them.
     pub changed: Vec<CapabilityId>,
+    /// Those of them whose words speak of more than their contract allows.
+    pub raised: BTreeSet<CapabilityId>,
+    /// Tools that no contract names and that get none, since their words speak to the model.
+    pub suspicious: Vec<CapabilityId>,
     /// Tools that have a contract and are not listed any more, of servers that answered.
     pub missing: Vec<CapabilityId>,
     /// Servers that did not answer, and why.
@@ -121,9 +125,9 @@ impl Update {
         replace_file(&trial, &text).map_err(system("write", &trial))?;
         let own = |name: &str| {
             let secret = selection.secrets.iter().find(|secret| secret.variable == name);
-            secret.map(|secret| secret.value.clone()).or_else(|| std::env::var(name).ok())
+            secret.map(|secret| secret.value.clone())
         };
-        let config = config::load_with(&trial, &own);
+        let config = config::load_with_variables(&trial, &own);
         // It is of no use to anybody; the next update overwrites one that stays.
         let _ = fs::remove_file(&trial);
         Ok(config.map_err(SetupError::Check)?.upstreams)
@@ -144,27 +148,36 @@ impl Update {
         // The posture is that of the policy that is there; here only contracts are looked at.
         let (review, problems) = Review::of(Posture::Locked, answered, &ServerFolders::new());
         changes.problems = problems;
-        let pinned = self.pinned();
-        let contracts = review.contracts();
-        for (id, digest) in &pinned {
+        let named = self.contracts_by_id();
+        let mut contracts = review.contracts();
+        for (id, contract) in &named {
             let server = id.as_str().split('.').next().unwrap_or_default();
             match contracts.get(id) {
                 None if names.contains(server) => changes.missing.push(id.clone()),
-                Some(now) if digest.is_some() && now.upstream_digest != *digest => {
+                Some(now) if is_changed(contract, now) => {
                     changes.changed.push(id.clone());
+                    let bound = contract.effects.unwrap_or(Effects::UNDECLARED);
+                    if !now.effects.within(bound) {
+                        changes.raised.insert(id.clone());
+                    }
                 }
                 _ => {}
             }
         }
-        changes.new = contracts.into_iter().filter(|(id, _)| !pinned.contains_key(id)).collect();
+        contracts.retain(|id, _| !named.contains_key(id));
+        // A contract that pins nothing would go on to count when the words are others, and the rule
+        // that keeps such a tool away after a setup is not written here.
+        let suspicious = review.suspicious().filter(|id| contracts.remove(*id).is_some());
+        changes.suspicious = suspicious.cloned().collect();
+        changes.new = contracts;
         changes
     }
 
-    /// The tools that the contracts name, each with its digest.
-    fn pinned(&self) -> BTreeMap<CapabilityId, Option<Digest>> {
+    /// The contracts of single tools.
+    fn contracts_by_id(&self) -> BTreeMap<CapabilityId, &Contract> {
         let entries = self.policy.contracts().capabilities.iter();
         let named = entries.filter_map(|(pattern, contract)| {
-            Some((CapabilityId::parse(pattern.as_str()).ok()?, contract.upstream_digest))
+            Some((CapabilityId::parse(pattern.as_str()).ok()?, contract))
         });
         named.collect()
     }
@@ -194,7 +207,7 @@ impl Update {
             return Ok(());
         }
         let secrets = self.secrets_file();
-        if !selection.secrets.is_empty() {
+        if selection.has_secrets_file() {
             let text = self.secrets_text(selection)?;
             replace_file(&secrets, &text).map_err(system("write", &secrets))?;
         }
@@ -234,7 +247,7 @@ impl Update {
 
     fn config_text(&self, selection: &Selection) -> String {
         let mut text = self.text.clone();
-        if !selection.secrets.is_empty() && self.config.environment_file.is_none() {
+        if selection.has_secrets_file() && self.config.environment_file.is_none() {
             // A key of the root stands before all tables.
             let lines = text.split_inclusive('\n');
             let head = lines.take_while(|line| line.starts_with('#') || line.trim().is_empty());
@@ -272,6 +285,11 @@ impl Update {
             Err(error) => Err(system("read", &path)(error)),
         }
     }
+}
+
+/// Whether a tool is another than the one that its contract pins.
+fn is_changed(contract: &Contract, now: &Proposal) -> bool {
+    contract.upstream_digest.is_some() && now.upstream_digest != contract.upstream_digest
 }
 
 /// A copy of a folder of documents beside it, without the files whose names begin so.

@@ -5,7 +5,6 @@
 
 mod exporter;
 mod metrics;
-mod protobuf;
 mod resource;
 mod spans;
 

@@ -132,10 +132,11 @@ impl Exporter {
         if spans.is_empty() {
             return;
         }
-        if let Err(error) = send(&self.traces, spans::encode(&spans)).await {
-            telemetry.export.spans_dropped.add(spans.len());
+        let count = spans.len();
+        if let Err(error) = send(&self.traces, spans::encode(spans)).await {
+            telemetry.export.spans_dropped.add(count);
             telemetry.export.failures.add(1);
-            tracing::warn!(%error, spans = spans.len(), "the collector did not take spans");
+            tracing::warn!(%error, spans = count, "the collector did not take spans");
         }
     }
 

@@ -1,14 +1,20 @@
 //! Metrics as a collector takes them.
 
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::common::v1::KeyValue;
+use opentelemetry_proto::tonic::metrics::v1::{
+    AggregationTemporality, Gauge, Histogram, HistogramDataPoint, Metric, NumberDataPoint,
+    ResourceMetrics, ScopeMetrics, Sum, metric::Data, number_data_point::Value,
+};
+use prost::Message as _;
 use weaver_types::Timestamp;
 
-use super::protobuf::Message;
-use super::resource::{attribute, request};
+use super::resource::{SCHEMA, attribute, resource, scope};
 use crate::telemetry::family::{MetricFamily, MetricKind, Sample, SampleValue};
-use crate::telemetry::histogram::{BOUNDS, Histogram};
+use crate::telemetry::histogram::BOUNDS;
 
-/// `AggregationTemporality`: since the gateway began.
-const CUMULATIVE: u64 = 2;
+/// Counts since the gateway began.
+const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
 /// From when to when.
 #[derive(Debug, Clone, Copy)]
@@ -17,66 +23,78 @@ pub(super) struct Interval {
     pub(super) to: Timestamp,
 }
 
-impl Interval {
-    fn write(self, point: &mut Message) {
-        let nanos = |at: Timestamp| u64::try_from(at.micros()).unwrap_or_default() * 1_000;
-        point.fixed64(2, nanos(self.from));
-        point.fixed64(3, nanos(self.to));
+/// The body of an export of metrics.
+pub(super) fn encode(families: &[MetricFamily], interval: Interval) -> Vec<u8> {
+    let filled = families.iter().filter(|family| !family.samples.is_empty());
+    let scope_metrics = ScopeMetrics {
+        scope: Some(scope()),
+        metrics: filled.map(|family| metric(family, interval)).collect(),
+        schema_url: SCHEMA.to_owned(),
+    };
+    let resource_metrics = ResourceMetrics {
+        resource: Some(resource()),
+        scope_metrics: vec![scope_metrics],
+        schema_url: SCHEMA.to_owned(),
+    };
+    ExportMetricsServiceRequest { resource_metrics: vec![resource_metrics] }.encode_to_vec()
+}
+
+fn metric(family: &MetricFamily, interval: Interval) -> Metric {
+    let numbers = || family.samples.iter().filter_map(|one| number(one, interval)).collect();
+    let data = match family.kind {
+        MetricKind::Gauge => Data::Gauge(Gauge { data_points: numbers() }),
+        MetricKind::Counter => Data::Sum(Sum {
+            data_points: numbers(),
+            aggregation_temporality: CUMULATIVE,
+            // It never falls.
+            is_monotonic: true,
+        }),
+        MetricKind::Histogram => Data::Histogram(Histogram {
+            data_points: family.samples.iter().filter_map(|one| spread(one, interval)).collect(),
+            aggregation_temporality: CUMULATIVE,
+        }),
+    };
+    Metric {
+        name: family.otlp_name.to_owned(),
+        description: family.help.to_owned(),
+        unit: family.unit.to_owned(),
+        data: Some(data),
+        ..Metric::default()
     }
 }
 
-/// The body of an export of metrics (`ExportMetricsServiceRequest`).
-pub(super) fn encode(families: &[MetricFamily], interval: Interval) -> Vec<u8> {
-    request(|scope| {
-        for family in families.iter().filter(|family| !family.samples.is_empty()) {
-            scope.message(2, |metric| {
-                metric.text(1, family.otlp_name);
-                metric.text(2, family.help);
-                metric.text(3, family.unit);
-                let field = match family.kind {
-                    MetricKind::Gauge => 5,
-                    MetricKind::Counter => 7,
-                    MetricKind::Histogram => 9,
-                };
-                metric.message(field, |data| points(data, family, interval));
-            });
-        }
+fn number(sample: &Sample, interval: Interval) -> Option<NumberDataPoint> {
+    let SampleValue::Number(number) = &sample.value else { return None };
+    Some(NumberDataPoint {
+        attributes: attributes(sample),
+        start_time_unix_nano: nanos(interval.from),
+        time_unix_nano: nanos(interval.to),
+        value: Some(Value::AsInt(i64::try_from(*number).unwrap_or(i64::MAX))),
+        ..NumberDataPoint::default()
     })
 }
 
-fn points(data: &mut Message, family: &MetricFamily, interval: Interval) {
-    for sample in &family.samples {
-        data.message(1, |point| write(point, sample, interval));
-    }
-    if family.kind != MetricKind::Gauge {
-        data.varint(2, CUMULATIVE);
-    }
-    if family.kind == MetricKind::Counter {
-        // It never falls.
-        data.varint(3, 1);
-    }
+fn spread(sample: &Sample, interval: Interval) -> Option<HistogramDataPoint> {
+    let SampleValue::Histogram(histogram) = &sample.value else { return None };
+    let counts = histogram.counts.iter().copied();
+    Some(HistogramDataPoint {
+        attributes: attributes(sample),
+        start_time_unix_nano: nanos(interval.from),
+        time_unix_nano: nanos(interval.to),
+        count: histogram.count,
+        sum: Some(histogram.sum),
+        bucket_counts: counts.chain([histogram.above()]).collect(),
+        explicit_bounds: BOUNDS.to_vec(),
+        ..HistogramDataPoint::default()
+    })
 }
 
-fn write(point: &mut Message, sample: &Sample, interval: Interval) {
-    interval.write(point);
-    let labels = match &sample.value {
-        SampleValue::Number(number) => {
-            point.fixed64(6, (*number).min(i64::MAX.unsigned_abs()));
-            7
-        }
-        SampleValue::Histogram(histogram) => {
-            let Histogram { counts, count, sum } = histogram.as_ref();
-            point.fixed64(4, *count);
-            point.double(5, *sum);
-            let counts = counts.iter().copied().chain([histogram.above()]);
-            point.packed_fixed64(6, counts);
-            point.packed_fixed64(7, BOUNDS.iter().map(|bound| bound.to_bits()));
-            9
-        }
-    };
-    for (name, value) in &sample.labels {
-        attribute(point, labels, attribute_name(name), value);
-    }
+fn nanos(at: Timestamp) -> u64 {
+    u64::try_from(at.micros()).unwrap_or_default() * 1_000
+}
+
+fn attributes(sample: &Sample) -> Vec<KeyValue> {
+    sample.labels.iter().map(|(name, value)| attribute(attribute_name(name), value)).collect()
 }
 
 /// A label by the semantic conventions: their names where they have one, our own namespace elsewhere.

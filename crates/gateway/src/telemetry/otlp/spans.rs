@@ -1,24 +1,17 @@
 //! The spans of a call, by the semantic conventions for MCP and for generative AI.
 
-use super::protobuf::Message;
-use super::resource::{attribute, request};
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::trace::v1::{
+    ResourceSpans, ScopeSpans, Span, SpanFlags, Status, span::SpanKind, status::StatusCode,
+};
+use prost::Message as _;
+
+use super::resource::{SCHEMA, attribute, resource, scope};
 use crate::telemetry::call_metrics::{CallReport, CallStage};
 use crate::telemetry::call_trace::{CallTrace, SpanId, Stage};
 
-/// The kinds of spans (`SpanKind`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SpanKind {
-    Internal = 1,
-    Server = 2,
-    Client = 3,
-}
-
-/// The status of a span that failed (`Status.StatusCode`).
-const FAILED: u64 = 2;
-/// `SpanFlags`: sampled, and it is known that the parent is of another process, or that it is not.
+/// `sampled` among the trace flags of W3C, which are the low bits of `SpanFlags`.
 const SAMPLED: u32 = 1;
-const HAS_IS_REMOTE: u32 = 0x100;
-const IS_REMOTE: u32 = 0x200;
 
 /// A span that is over.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,34 +115,35 @@ fn stage_attributes(
     attributes
 }
 
-/// The body of an export of spans (`ExportTraceServiceRequest`).
-pub(super) fn encode(spans: &[SpanRecord]) -> Vec<u8> {
-    request(|scope| {
-        for span in spans {
-            scope.message(2, |message| write(message, span));
-        }
-    })
+/// The body of an export of spans.
+pub(super) fn encode(spans: Vec<SpanRecord>) -> Vec<u8> {
+    let scope_spans = ScopeSpans {
+        scope: Some(scope()),
+        spans: spans.into_iter().map(message).collect(),
+        schema_url: SCHEMA.to_owned(),
+    };
+    let resource_spans = ResourceSpans {
+        resource: Some(resource()),
+        scope_spans: vec![scope_spans],
+        schema_url: SCHEMA.to_owned(),
+    };
+    ExportTraceServiceRequest { resource_spans: vec![resource_spans] }.encode_to_vec()
 }
 
-fn write(message: &mut Message, span: &SpanRecord) {
-    message.bytes(1, &span.trace);
-    message.bytes(2, &span.span);
-    if let Some(parent) = &span.parent {
-        message.bytes(4, parent);
+fn message(span: SpanRecord) -> Span {
+    let known = SpanFlags::ContextHasIsRemoteMask as u32;
+    let remote = if span.is_parent_remote { SpanFlags::ContextIsRemoteMask as u32 } else { 0 };
+    Span {
+        trace_id: span.trace.to_vec(),
+        span_id: span.span.to_vec(),
+        parent_span_id: span.parent.map(|parent| parent.to_vec()).unwrap_or_default(),
+        flags: SAMPLED | known | remote,
+        name: span.name,
+        kind: span.kind.into(),
+        start_time_unix_nano: span.from,
+        end_time_unix_nano: span.to,
+        attributes: span.attributes.iter().map(|(name, value)| attribute(name, value)).collect(),
+        status: span.error.map(|message| Status { message, code: StatusCode::Error.into() }),
+        ..Span::default()
     }
-    message.text(5, &span.name);
-    message.varint(6, span.kind as u64);
-    message.fixed64(7, span.from);
-    message.fixed64(8, span.to);
-    for (name, value) in &span.attributes {
-        attribute(message, 9, name, value);
-    }
-    if let Some(error) = &span.error {
-        message.message(15, |status| {
-            status.text(2, error);
-            status.varint(3, FAILED);
-        });
-    }
-    let remote = if span.is_parent_remote { IS_REMOTE } else { 0 };
-    message.fixed32(16, SAMPLED | HAS_IS_REMOTE | remote);
 }

@@ -1,0 +1,253 @@
+//! The keychain of the system: Keychain Services on macOS, the Credential Manager on Windows, a Secret
+//! Service (GNOME Keyring, KWallet, KeePassXC) elsewhere.
+//!
+//! # Security
+//!
+//! A keychain encrypts what lies on disk. While it is unlocked, a Secret Service gives every program of
+//! the session what it asks for. That is enough for the secrets of servers, which clients kept in the
+//! clear. The passphrase of the approver's key is never put there, since the agent may be such a program.
+
+use zeroize::Zeroizing;
+
+/// The service that all entries of ours belong to.
+pub const KEYCHAIN_SERVICE: &str = "weaver";
+/// The longest name of an entry, in bytes.
+const MAX_NAME: usize = 128;
+
+/// A store of named secrets.
+pub trait Keychain {
+    /// The secret of this name; nothing where there is none.
+    ///
+    /// # Errors
+    /// [`KeychainError`].
+    fn read(&self, name: &str) -> Result<Option<Zeroizing<String>>, KeychainError>;
+
+    /// Stores a secret; one of the same name is replaced.
+    ///
+    /// # Errors
+    /// [`KeychainError`].
+    fn write(&self, name: &str, value: &str) -> Result<(), KeychainError>;
+
+    /// Removes a secret. One that is not there is no error.
+    ///
+    /// # Errors
+    /// [`KeychainError`].
+    fn remove(&self, name: &str) -> Result<(), KeychainError>;
+}
+
+/// The keychain of the user that runs this process.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemKeychain;
+
+impl SystemKeychain {
+    /// Whether a keychain answers, without asking anybody to unlock it.
+    ///
+    /// # Errors
+    /// [`KeychainError`], where none does.
+    pub fn reachable(&self) -> Result<(), KeychainError> {
+        system::reachable()
+    }
+}
+
+impl Keychain for SystemKeychain {
+    fn read(&self, name: &str) -> Result<Option<Zeroizing<String>>, KeychainError> {
+        system::read(name.to_owned())
+    }
+
+    fn write(&self, name: &str, value: &str) -> Result<(), KeychainError> {
+        system::write(name.to_owned(), Zeroizing::new(value.to_owned()))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), KeychainError> {
+        system::remove(name.to_owned())
+    }
+}
+
+/// Why a keychain gives or takes no secret. No message holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeychainError {
+    /// The build has no access to keychains.
+    #[error("this build of weaver knows no keychain")]
+    NotBuilt,
+    /// Nothing answers.
+    #[error("no keychain is reachable: {reason}")]
+    Unreachable {
+        /// Why.
+        reason: String,
+    },
+    /// The keychain is locked, or access to it was declined.
+    #[error("the keychain gives no access: {reason}")]
+    NoAccess {
+        /// Why.
+        reason: String,
+    },
+    /// Nobody unlocked the keychain in time.
+    #[error("the keychain did not answer in time")]
+    TimedOut,
+    /// The entry is not usable.
+    #[error("its entry in the keychain is not usable: {reason}")]
+    Unusable {
+        /// Why.
+        reason: &'static str,
+    },
+}
+
+impl KeychainError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotBuilt => "keychain.not_built",
+            Self::Unreachable { .. } => "keychain.unreachable",
+            Self::NoAccess { .. } => "keychain.no_access",
+            Self::TimedOut => "keychain.timed_out",
+            Self::Unusable { .. } => "keychain.unusable",
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::NotBuilt => {
+                "build weaver with `--features keychain`, or write `${NAME}` and set the variable"
+            }
+            Self::Unreachable { .. } => {
+                "start weaver in the session whose keychain it is, or write `${NAME}` and set the \
+                 variable"
+            }
+            Self::NoAccess { .. } | Self::TimedOut => "unlock the keychain and try again",
+            Self::Unusable { .. } => "remove the entry and store it again",
+        }
+    }
+}
+
+/// Whether an entry can have this name.
+pub(crate) fn is_entry_name(name: &str) -> bool {
+    let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
+    !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(legal)
+}
+
+/// How a person puts an entry of this name into the keychain.
+pub(crate) fn adding_entry(name: &str) -> String {
+    if cfg!(target_os = "macos") {
+        format!("add it: security add-generic-password -s {KEYCHAIN_SERVICE} -a {name} -w")
+    } else if cfg!(windows) {
+        format!("add it: cmdkey /generic:{name}.{KEYCHAIN_SERVICE} /user:{name} /pass")
+    } else {
+        format!(
+            "add it: secret-tool store --label={name} service {KEYCHAIN_SERVICE} username {name}"
+        )
+    }
+}
+
+#[cfg(not(feature = "keychain"))]
+mod system {
+    use zeroize::Zeroizing;
+
+    use super::KeychainError;
+
+    pub(super) fn reachable() -> Result<(), KeychainError> {
+        Err(KeychainError::NotBuilt)
+    }
+
+    pub(super) fn read(_: String) -> Result<Option<Zeroizing<String>>, KeychainError> {
+        Err(KeychainError::NotBuilt)
+    }
+
+    pub(super) fn write(_: String, _: Zeroizing<String>) -> Result<(), KeychainError> {
+        Err(KeychainError::NotBuilt)
+    }
+
+    pub(super) fn remove(_: String) -> Result<(), KeychainError> {
+        Err(KeychainError::NotBuilt)
+    }
+}
+
+#[cfg(feature = "keychain")]
+mod system {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use keyring::Error;
+    use keyring::v1::Entry;
+    use zeroize::Zeroizing;
+
+    use super::{KEYCHAIN_SERVICE, KeychainError};
+
+    /// How long a person may take to unlock the keychain.
+    const PATIENCE: Duration = Duration::from_secs(60);
+    /// How much of what a keychain says is repeated, in characters.
+    const MAX_REASON: usize = 200;
+
+    pub(super) fn reachable() -> Result<(), KeychainError> {
+        within_time(|| match Entry::store_status() {
+            Ok(()) => Ok(()),
+            Err(error) => Err(KeychainError::Unreachable { reason: shown(error) }),
+        })
+    }
+
+    pub(super) fn read(name: String) -> Result<Option<Zeroizing<String>>, KeychainError> {
+        within_time(move || match entry(&name)?.get_password() {
+            Ok(value) => Ok(Some(Zeroizing::new(value))),
+            Err(Error::NoEntry) => Ok(None),
+            Err(error) => Err(failure(&error)),
+        })
+    }
+
+    pub(super) fn write(name: String, value: Zeroizing<String>) -> Result<(), KeychainError> {
+        within_time(move || entry(&name)?.set_password(&value).map_err(|error| failure(&error)))
+    }
+
+    pub(super) fn remove(name: String) -> Result<(), KeychainError> {
+        within_time(move || match entry(&name)?.delete_credential() {
+            Ok(()) | Err(Error::NoEntry) => Ok(()),
+            Err(error) => Err(failure(&error)),
+        })
+    }
+
+    fn entry(name: &str) -> Result<Entry, KeychainError> {
+        if let Err(error) = Entry::store_status() {
+            return Err(KeychainError::Unreachable { reason: shown(error) });
+        }
+        Entry::new(KEYCHAIN_SERVICE, name).map_err(|error| failure(&error))
+    }
+
+    /// Does the work on a thread of its own: it blocks until a person has unlocked the keychain, and the
+    /// library must not be called from a thread of an asynchronous runtime.
+    fn within_time<T: Send + 'static>(
+        work: impl FnOnce() -> Result<T, KeychainError> + Send + 'static,
+    ) -> Result<T, KeychainError> {
+        let (done, result) = mpsc::sync_channel(1);
+        let started = thread::Builder::new().name("keychain".to_owned()).spawn(move || {
+            // Nobody listens any more when it took too long.
+            let _ = done.send(work());
+        });
+        started.map_err(|error| KeychainError::Unreachable { reason: error.to_string() })?;
+        result.recv_timeout(PATIENCE).map_err(|_| KeychainError::TimedOut)?
+    }
+
+    /// Errors about the content of an entry hold that content, and are not repeated.
+    fn failure(error: &Error) -> KeychainError {
+        match error {
+            Error::NoStorageAccess(_) => KeychainError::NoAccess { reason: shown(error) },
+            Error::BadEncoding(_) => KeychainError::Unusable { reason: "it is no text" },
+            Error::BadDataFormat(..) | Error::BadStoreFormat(_) => {
+                KeychainError::Unusable { reason: "it is not of the form that is known" }
+            }
+            Error::TooLong(..) | Error::Invalid(..) => {
+                KeychainError::Unusable { reason: "the keychain takes no name or value like this" }
+            }
+            Error::Ambiguous(_) => {
+                KeychainError::Unusable { reason: "there are several of this name" }
+            }
+            _ => KeychainError::Unreachable { reason: shown(error) },
+        }
+    }
+
+    fn shown(error: &Error) -> String {
+        weaver_text::escape::shorten(&error.to_string(), MAX_REASON).into_owned()
+    }
+}
