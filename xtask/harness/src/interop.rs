@@ -7,6 +7,8 @@
 mod client;
 mod config;
 mod contracts;
+mod feature_table;
+mod features;
 mod packages;
 mod plan;
 mod report;
@@ -20,8 +22,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use xshell::Shell;
 
+use self::feature_table::FeatureTable;
+use self::features::Route;
 use self::packages::Packages;
-use self::report::{Report, Row};
+use self::plan::Mode;
+use self::report::{Outcome, Report, Row};
 use self::trial::Bench;
 use crate::counterparts::cache::Cache;
 use crate::counterparts::pins::Pins;
@@ -29,6 +34,9 @@ use crate::counterparts::registries;
 use crate::counterparts::trust::{Documents, Trust};
 use crate::install::Installed;
 use crate::{process, workspace};
+
+/// The server that has every feature of the protocol.
+const FEATURE_SERVER: &str = "everything";
 
 /// Options of `interop`.
 #[derive(clap::Args)]
@@ -84,12 +92,46 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         eprintln!("{}", row.progress());
         report.push(row);
     }
+    if let Some(table) = features(&bench, &packages, args, &pins) {
+        report.features(table);
+    }
     report.contracts(contracts::check(&cache, &packages.python, &emit));
     report.print();
     let tally = report.tally();
     println!("{tally}");
     ensure!(tally.failed == 0, "{} of {} failed", tally.failed, tally.failed + tally.passed);
     Ok(())
+}
+
+/// The features of the server that has them all; nothing where another server is asked for.
+fn features(
+    bench: &Bench<'_>,
+    packages: &Packages,
+    args: &Args,
+    pins: &Pins,
+) -> Option<FeatureTable> {
+    let plans = plan::all(pins);
+    let of = |mode: Mode| {
+        plans.iter().find(|plan| plan.server.name == FEATURE_SERVER && plan.mode == mode)
+    };
+    if args.server.as_deref().is_some_and(|name| name != FEATURE_SERVER) {
+        return None;
+    }
+    let mut table = FeatureTable::default();
+    for route in features::ROUTES {
+        let mode = match route {
+            Route::Direct => Mode::Gateway,
+            Route::Through(mode) => mode,
+        };
+        let plan = of(mode)?;
+        let outcomes = match packages.lacks(bench.cache, plan) {
+            None => features::run(bench, plan, route),
+            Some(missing) => vec![Outcome::missing(&missing); features::FEATURES.len()],
+        };
+        table.add_column(route.name(), outcomes);
+        eprintln!("features of {} ({}): tried", plan.server_label, route.name());
+    }
+    Some(table)
 }
 
 /// The program to drive: the given one, or a fresh build.

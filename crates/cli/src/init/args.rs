@@ -56,7 +56,7 @@ pub(crate) struct Init {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  weaver update --yes\n\nNew servers of your MCP clients and new tools of known servers get contracts; what is there stays\nas it is. A tool that changed is named and waits for `weaver contracts approve`."
+    after_help = "Example:\n  weaver update --yes\n\nNew servers and tools get contracts. What changed waits for `weaver contracts approve`."
 )]
 pub(crate) struct Update {
     /// The configuration; the default is the nearest weaver.toml, or your own
@@ -68,7 +68,7 @@ pub(crate) struct Update {
     /// Ask nothing
     #[arg(long)]
     pub(super) yes: bool,
-    /// Where secrets in the settings of servers go: `env`, a file for you alone, or `keychain`
+    /// Where secrets go: `env`, a file for you alone, or `keychain`
     #[arg(long, value_name = "PLACE")]
     pub(super) secrets: Option<String>,
     /// The root key; the default is the one that `weaver init` made

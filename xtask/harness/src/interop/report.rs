@@ -1,5 +1,6 @@
 //! The table: one row a pair, one column a step, and what went wrong below it.
 
+use super::feature_table::FeatureTable;
 use super::plan::{Mode, Plan};
 use crate::install::Missing;
 use crate::tally::Tally;
@@ -47,13 +48,7 @@ impl Row {
     pub fn untried(plan: &Plan, missing: Missing) -> Self {
         let mut row = Self::new(plan);
         for step in steps(plan) {
-            row.set(
-                step,
-                match &missing {
-                    Missing::OutOfReach(_) => Outcome::Skipped,
-                    Missing::Broken(reason) => Outcome::Failed(format!("not installed: {reason}")),
-                },
-            );
+            row.set(step, Outcome::missing(&missing));
         }
         row.missing = Some(missing);
         row
@@ -99,7 +94,16 @@ impl Row {
 }
 
 impl Outcome {
-    fn shown(&self) -> &'static str {
+    /// What could not be tried.
+    pub fn missing(missing: &Missing) -> Self {
+        match missing {
+            Missing::OutOfReach(_) => Self::Skipped,
+            Missing::Broken(reason) => Self::Failed(format!("not installed: {reason}")),
+        }
+    }
+
+    /// The word in a table.
+    pub fn shown(&self) -> &'static str {
         match self {
             Self::Passed => "ok",
             Self::Failed(_) => "FAIL",
@@ -132,6 +136,7 @@ pub fn steps(plan: &Plan) -> Vec<&'static str> {
 #[derive(Default)]
 pub struct Report {
     rows: Vec<Row>,
+    features: FeatureTable,
     contracts: Vec<(&'static str, Outcome)>,
     notes: Vec<String>,
 }
@@ -140,6 +145,11 @@ impl Report {
     /// Takes in a row.
     pub fn push(&mut self, row: Row) {
         self.rows.push(row);
+    }
+
+    /// Takes in the features.
+    pub fn features(&mut self, table: FeatureTable) {
+        self.features = table;
     }
 
     /// Takes in the comparison of the public contracts.
@@ -160,13 +170,15 @@ impl Report {
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         let steps = self.rows.iter().flat_map(|row| &row.steps).chain(&self.contracts);
-        steps.for_each(|(_, outcome)| outcome.count(&mut tally));
+        let outcomes = steps.map(|(_, outcome)| outcome).chain(self.features.outcomes());
+        outcomes.for_each(|outcome| outcome.count(&mut tally));
         tally
     }
 
     /// Prints the table, the failures and what was skipped.
     pub fn print(&self) {
         println!("\n{}", self.table());
+        println!("{}", self.features.text());
         for (check, outcome) in &self.contracts {
             println!("{check}: {}", outcome.shown());
         }
@@ -192,6 +204,9 @@ impl Report {
                 }
             }
         }
+        for (name, reason) in self.features.failures() {
+            lines.push(format!("FAIL: {name}: {}", clipped(reason)));
+        }
         for (check, outcome) in &self.contracts {
             if let Outcome::Failed(reason) = outcome {
                 lines.push(format!("FAIL: {check}: {}", clipped(reason)));
@@ -205,20 +220,25 @@ impl Report {
         let head: Vec<String> = heads.iter().chain(&STEPS).map(|&text| text.to_owned()).collect();
         let mut lines = vec![head];
         lines.extend(self.rows.iter().map(Row::cells));
-        let columns = heads.len() + STEPS.len();
-        let width = |column: usize| {
-            lines.iter().filter_map(|line| line.get(column)).map(String::len).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        let mut text = String::new();
-        for line in &lines {
-            let padded = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-            let padded: Vec<String> = padded.collect();
-            text.push_str(padded.join("  ").trim_end());
-            text.push('\n');
-        }
-        text
+        aligned(&lines)
     }
+}
+
+/// Lines of cells, each column as wide as its widest cell.
+pub fn aligned(lines: &[Vec<String>]) -> String {
+    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        lines.iter().filter_map(|line| line.get(column)).map(String::len).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for line in lines {
+        let padded = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        let padded: Vec<String> = padded.collect();
+        text.push_str(padded.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
 }
 
 /// The beginning and the end of a long text.

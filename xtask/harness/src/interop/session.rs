@@ -62,7 +62,8 @@ impl Session {
     }
 }
 
-fn lines(stdout: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+/// The lines of a stream, read on a thread of their own.
+pub fn lines(stdout: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (send, receive) = mpsc::sync_channel(16);
     thread::spawn(move || {
         let mut reader = BufReader::new(stdout);

@@ -1,0 +1,228 @@
+//! Every feature of the protocol that the reference server has, tried directly and through the
+//! gateway in both modes: what passes directly has to pass through it.
+
+mod peer;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use self::peer::{ELICITED, Peer, ROOT, SAMPLED};
+use super::config;
+use super::plan::{Mode, Plan};
+use super::report::Outcome;
+use super::trial::Bench;
+
+const RESOURCE: &str = "demo://resource/dynamic/text/1";
+/// What the server says of its resource.
+const RESOURCE_TEXT: &str = "Resource 1: This is a plaintext resource";
+
+/// How the server is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    Direct,
+    Through(Mode),
+}
+
+/// All of them, in the order of the columns.
+pub const ROUTES: [Route; 3] =
+    [Route::Direct, Route::Through(Mode::Gateway), Route::Through(Mode::Proxy)];
+
+impl Route {
+    /// Its column.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Through(Mode::Gateway) => "gateway",
+            Self::Through(Mode::Proxy) => "proxy",
+        }
+    }
+}
+
+/// One feature, and how it is tried.
+pub struct Feature {
+    pub name: &'static str,
+    attempt: fn(&mut Peer) -> Result<()>,
+}
+
+/// The features, in the order of the rows.
+pub const FEATURES: [Feature; 12] = [
+    Feature { name: "resources", attempt: resources },
+    Feature { name: "resource templates", attempt: templates },
+    Feature { name: "subscriptions", attempt: subscriptions },
+    Feature { name: "prompts", attempt: prompts },
+    Feature { name: "completion", attempt: completion },
+    Feature { name: "progress", attempt: progress },
+    Feature { name: "cancellation", attempt: cancellation },
+    Feature { name: "logging", attempt: logging },
+    Feature { name: "elicitation", attempt: elicitation },
+    Feature { name: "sampling", attempt: sampling },
+    Feature { name: "roots", attempt: roots },
+    Feature { name: "ping", attempt: ping },
+];
+
+/// Tries all features on one route, each with a server of its own, so that none depends on another.
+pub fn run(bench: &Bench<'_>, plan: &Plan, route: Route) -> Vec<Outcome> {
+    let folder = bench.cache.run().join(format!("features-{}", route.name()));
+    let outcome = |feature: &Feature| {
+        let folder = folder.join(feature.name.replace(' ', "-"));
+        match attempt(bench, plan, &Place { route, folder: &folder }, feature) {
+            Ok(()) => Outcome::Passed,
+            Err(error) => Outcome::Failed(format!("{error:#}; see {}", folder.display())),
+        }
+    };
+    FEATURES.iter().map(outcome).collect()
+}
+
+/// Where one feature is tried.
+struct Place<'a> {
+    route: Route,
+    folder: &'a Path,
+}
+
+fn attempt(bench: &Bench<'_>, plan: &Plan, place: &Place<'_>, feature: &Feature) -> Result<()> {
+    let files = place.folder.join("files");
+    plan.server.prepare(&files)?;
+    let server = plan.server.command(bench.cache, &files);
+    let (words, mode) = match place.route {
+        Route::Direct => (server, None),
+        Route::Through(mode) => {
+            let file = place.folder.join("weaver.toml");
+            let upstream = config::Upstream { command: &server, env: &plan.server.env(&files) };
+            fs::write(&file, config::text(bench.trust, plan, &upstream))?;
+            let words = [bench.weaver, Path::new("serve"), Path::new("--config"), &file];
+            (words.map(|word| word.display().to_string()).to_vec(), Some(mode))
+        }
+    };
+    let (program, arguments) = words.split_first().context("an empty command line")?;
+    let mut command = bench.cache.command(program);
+    command.args(arguments).current_dir(place.folder);
+    command.stderr(fs::File::create(place.folder.join("stderr.log"))?);
+    let through = mode.filter(|mode| *mode == Mode::Gateway).map(|_| plan.server);
+    let tried = Peer::open(&mut command, through).and_then(|mut peer| (feature.attempt)(&mut peer));
+    if mode.is_some() {
+        let mut stop = Command::new(bench.weaver);
+        stop.arg("stop").arg("--config").arg(place.folder.join("weaver.toml"));
+        // One that has ended already is as good.
+        let _ = stop.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+    tried
+}
+
+fn holds(value: &Value, part: &str) -> Result<()> {
+    ensure!(value.to_string().contains(part), "no `{part}` in {value}");
+    Ok(())
+}
+
+fn resources(peer: &mut Peer) -> Result<()> {
+    let listed = peer.ask("resources/list", json!({}))?;
+    let all = listed["resources"].as_array().context("no list")?;
+    ensure!(!all.is_empty(), "no resources: {listed}");
+    for resource in all {
+        let read = peer.ask("resources/read", json!({ "uri": resource["uri"] }))?;
+        let content = &read["contents"][0];
+        ensure!(content["text"].is_string() || content["blob"].is_string(), "nothing in {read}");
+    }
+    holds(&peer.ask("resources/read", json!({ "uri": RESOURCE }))?, RESOURCE_TEXT)
+}
+
+fn templates(peer: &mut Peer) -> Result<()> {
+    let listed = peer.ask("resources/templates/list", json!({}))?;
+    holds(&listed, "demo://resource/dynamic/text/{resourceId}")?;
+    holds(&listed, "demo://resource/dynamic/blob/{resourceId}")
+}
+
+fn subscriptions(peer: &mut Peer) -> Result<()> {
+    peer.ask("resources/subscribe", json!({ "uri": RESOURCE }))?;
+    peer.call("toggle-subscriber-updates", json!({}))?;
+    let told = peer.notification("notifications/resources/updated")?;
+    ensure!(told["uri"] == RESOURCE, "another resource: {told}");
+    peer.ask("resources/unsubscribe", json!({ "uri": RESOURCE })).map(drop)
+}
+
+fn prompts(peer: &mut Peer) -> Result<()> {
+    let listed = peer.ask("prompts/list", json!({}))?;
+    for name in ["simple-prompt", "args-prompt", "completable-prompt"] {
+        holds(&listed, name)?;
+    }
+    let simple = peer.ask("prompts/get", json!({ "name": "simple-prompt" }))?;
+    holds(&simple, "This is a simple prompt without arguments.")?;
+    let arguments = json!({ "name": "args-prompt", "arguments": { "city": "Lyon" } });
+    holds(&peer.ask("prompts/get", arguments)?, "weather in Lyon")
+}
+
+fn completion(peer: &mut Peer) -> Result<()> {
+    let reference = json!({ "type": "ref/prompt", "name": "completable-prompt" });
+    let argument = json!({ "name": "department", "value": "S" });
+    let found =
+        peer.ask("completion/complete", json!({ "ref": reference, "argument": argument }))?;
+    let values = &found["completion"]["values"];
+    ensure!(*values == json!(["Sales", "Support"]), "other values: {found}");
+    let argument = json!({ "name": "name", "value": "" });
+    let context = json!({ "arguments": { "department": "Sales" } });
+    let request = json!({ "ref": reference, "argument": argument, "context": context });
+    let found = peer.ask("completion/complete", request)?;
+    let values = &found["completion"]["values"];
+    ensure!(*values == json!(["David", "Eve", "Frank"]), "without its context: {found}");
+    Ok(())
+}
+
+fn progress(peer: &mut Peer) -> Result<()> {
+    let arguments = json!({ "duration": 1, "steps": 4 });
+    let id = peer.send_call("trigger-long-running-operation", arguments, Some("p"))?;
+    let result = peer.result(id)?;
+    holds(&result, "Long running operation completed")?;
+    let told = peer.notifications("notifications/progress");
+    let steps: Vec<&Value> = told.iter().map(|params| &params["progress"]).collect();
+    let rising = steps.windows(2).all(|pair| pair[0].as_f64() < pair[1].as_f64());
+    ensure!(steps.len() == 4 && rising, "the progress is {steps:?}");
+    ensure!(told.iter().all(|params| params["progressToken"] == "p"), "another token: {told:?}");
+    Ok(())
+}
+
+fn cancellation(peer: &mut Peer) -> Result<()> {
+    let arguments = json!({ "duration": 2, "steps": 4 });
+    let id = peer.send_call("trigger-long-running-operation", arguments, Some("c"))?;
+    peer.notification("notifications/progress")?;
+    peer.tell("notifications/cancelled", json!({ "requestId": id, "reason": "no longer needed" }))?;
+    // What comes after the request would have ended: the answer to it must not have come before.
+    let echoed = json!({ "duration": 3, "steps": 1 });
+    let second = peer.send_call("trigger-long-running-operation", echoed, None)?;
+    holds(&peer.result(second)?, "Duration: 3 seconds")?;
+    ensure!(!peer.has_answered(id), "the cancelled request was answered");
+    Ok(())
+}
+
+fn logging(peer: &mut Peer) -> Result<()> {
+    peer.ask("logging/setLevel", json!({ "level": "debug" }))?;
+    peer.call("toggle-simulated-logging", json!({}))?;
+    let told = peer.notification("notifications/message")?;
+    ensure!(told["level"].is_string() && told["data"].is_string(), "no message: {told}");
+    Ok(())
+}
+
+fn elicitation(peer: &mut Peer) -> Result<()> {
+    let result = peer.call("trigger-elicitation-request", json!({}))?;
+    ensure!(peer.was_asked("elicitation/create"), "nobody was asked: {result}");
+    holds(&result, ELICITED)
+}
+
+fn sampling(peer: &mut Peer) -> Result<()> {
+    let arguments = json!({ "prompt": "say a word", "maxTokens": 20 });
+    let result = peer.call("trigger-sampling-request", arguments)?;
+    ensure!(peer.was_asked("sampling/createMessage"), "nobody was asked: {result}");
+    holds(&result, SAMPLED)
+}
+
+fn roots(peer: &mut Peer) -> Result<()> {
+    let result = peer.call("get-roots-list", json!({}))?;
+    ensure!(peer.was_asked("roots/list"), "nobody was asked: {result}");
+    holds(&result, ROOT)
+}
+
+fn ping(peer: &mut Peer) -> Result<()> {
+    peer.ask("ping", json!({})).map(drop)
+}
