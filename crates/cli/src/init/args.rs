@@ -62,7 +62,7 @@ pub(crate) struct Update {
     /// The configuration; the default is the nearest weaver.toml, or your own
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
-    /// Take new servers from this file instead of looking for clients; may be repeated
+    /// A file with new servers; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(super) from: Vec<PathBuf>,
     /// Ask nothing
@@ -71,7 +71,7 @@ pub(crate) struct Update {
     /// Where secrets go: `env`, a file for you alone, or `keychain`
     #[arg(long, value_name = "PLACE")]
     pub(super) secrets: Option<String>,
-    /// The root key; the default is the one that `weaver init` made
+    /// The root key, if not where `weaver init` put it
     #[arg(long, value_name = "FILE")]
     pub(super) key: Option<PathBuf>,
     /// How long one server may take to start and list its tools

@@ -15,7 +15,7 @@ use crate::{Exit, Failure, output};
 /// With what a new policy is signed.
 #[derive(Debug, Args)]
 pub(crate) struct SignPolicy {
-    /// The root key; the default is the one that `weaver init` made
+    /// The root key, if not where `weaver init` put it
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
     /// Sign without a question

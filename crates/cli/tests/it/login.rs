@@ -129,7 +129,7 @@ fn a_browser_that_comes_back_with_another_state_logs_nobody_in() {
     let (ended, said) = log_in(&config, &[], |address| address.replace("&state=", "&state=x"));
     assert!(!ended && said.contains("state"), "{said}");
     assert_eq!(issuer.count("/token"), 0);
-    for (server, code) in [("nobody", "there is no server"), ("good", "is a program")] {
+    for (server, code) in [("nobody", "there is no server"), ("good", "is a local program")] {
         let refused = weaver(&["login", server, "--config", &config]);
         assert!(refused.code != 0 && refused.err.contains(code), "{refused:?}");
     }
