@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use xshell::{Shell, cmd};
+use xshell::Shell;
 
 use super::line::{self, Line, number, ratio};
 use super::peer::{self, Peer};
