@@ -3,7 +3,6 @@
 
 use std::io::{self, BufRead, Write};
 use std::sync::LazyLock;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -12,6 +11,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use serde_json::{Value, json};
+use weaver_types::{Clock as _, SystemClock};
 
 /// Stands before the time at which a server listed its tools first, in their descriptions.
 pub(crate) const LISTED: &str = "listed at ";
@@ -77,7 +77,7 @@ fn result(message: &Value, more: usize) -> Option<Value> {
 }
 
 fn tool(name: &str, reads: bool) -> Value {
-    static FIRST: LazyLock<u128> = LazyLock::new(now_us);
+    static FIRST: LazyLock<i64> = LazyLock::new(now_us);
     json!({
         "name": name,
         "description": format!("Answers with the text that it is given; {LISTED}{}", *FIRST),
@@ -91,6 +91,6 @@ fn tool(name: &str, reads: bool) -> Value {
 }
 
 /// The time now, in microseconds.
-pub(crate) fn now_us() -> u128 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros())
+pub(crate) fn now_us() -> i64 {
+    SystemClock::default().now().micros()
 }

@@ -234,7 +234,7 @@ async fn servers(programs: &Programs, effort: &Effort) -> Result<Value, Failure>
 }
 
 /// When a server listed its tools first, by the description of one.
-fn listed_at(tool: &str) -> Option<u128> {
+fn listed_at(tool: &str) -> Option<i64> {
     let digits = tool.split_once(LISTED)?.1;
     let end = digits.find(|digit: char| !digit.is_ascii_digit()).unwrap_or(digits.len());
     digits.get(..end)?.parse().ok()
