@@ -143,19 +143,29 @@ fn subscriptions(peer: &mut Peer) -> Result<()> {
     peer.ask("resources/unsubscribe", json!({ "uri": RESOURCE })).map(drop)
 }
 
-fn prompts(peer: &mut Peer) -> Result<()> {
+/// The name under which a prompt is listed: its own, or one with its server before it.
+fn prompt(peer: &mut Peer, name: &str) -> Result<String> {
     let listed = peer.ask("prompts/list", json!({}))?;
-    for name in ["simple-prompt", "args-prompt", "completable-prompt"] {
-        holds(&listed, name)?;
-    }
-    let simple = peer.ask("prompts/get", json!({ "name": "simple-prompt" }))?;
+    let names = listed["prompts"].as_array().context("no list")?.iter();
+    let mut names = names.filter_map(|prompt| prompt["name"].as_str());
+    let suffix = format!("__{name}");
+    let found = names.find(|listed| *listed == name || listed.ends_with(&suffix));
+    Ok(found.with_context(|| format!("no `{name}` in {listed}"))?.to_owned())
+}
+
+fn prompts(peer: &mut Peer) -> Result<()> {
+    prompt(peer, "completable-prompt")?;
+    let simple = prompt(peer, "simple-prompt")?;
+    let simple = peer.ask("prompts/get", json!({ "name": simple }))?;
     holds(&simple, "This is a simple prompt without arguments.")?;
-    let arguments = json!({ "name": "args-prompt", "arguments": { "city": "Lyon" } });
+    let name = prompt(peer, "args-prompt")?;
+    let arguments = json!({ "name": name, "arguments": { "city": "Lyon" } });
     holds(&peer.ask("prompts/get", arguments)?, "weather in Lyon")
 }
 
 fn completion(peer: &mut Peer) -> Result<()> {
-    let reference = json!({ "type": "ref/prompt", "name": "completable-prompt" });
+    let name = prompt(peer, "completable-prompt")?;
+    let reference = json!({ "type": "ref/prompt", "name": name });
     let argument = json!({ "name": "department", "value": "S" });
     let found =
         peer.ask("completion/complete", json!({ "ref": reference, "argument": argument }))?;
