@@ -46,20 +46,20 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
         Some(path) => Some(path.to_owned()),
         None => look(),
     };
-    found.ok_or_else(none)
+    found.ok_or_else(no_config)
 }
 
 /// That there is no configuration.
-pub(crate) fn none() -> Failure {
+pub(crate) fn no_config() -> Failure {
     let message = "there is no weaver.toml here, in a folder above, or in your own folder";
     Failure::new(Exit::Invalid, "cli.no_config", message).next(NO_CONFIG_REMEDY)
 }
 
 /// What an error of the command line says of a ledger or a configuration that is not there.
-pub(crate) fn missing(error: &clap::Error) -> Option<Failure> {
+pub(crate) fn no_store(error: &clap::Error) -> Option<Failure> {
     let source = std::error::Error::source(error)?;
     source.is::<NoStore>().then(|| {
-        let message = format!("no ledger is named, and {}", none().message);
+        let message = format!("no ledger is named, and {}", no_config().message);
         Failure::new(Exit::Invalid, "cli.no_config", message)
             .next("`weaver init` makes a gateway; or name a ledger with `--store FILE`")
     })

@@ -192,7 +192,7 @@ fn passphrase(descriptor: u32) -> Result<Zeroizing<String>, Failure> {
 pub(super) fn absolute(config: &Path) -> Result<PathBuf, Failure> {
     config.canonicalize().map_err(|error| {
         if config == Path::new(DEFAULT_NAME) {
-            return config_path::none();
+            return config_path::no_config();
         }
         let name = escape::line(&config.display().to_string()).into_owned();
         Failure::new(Exit::Invalid, "config.unreadable", format!("{name}: {error}"))

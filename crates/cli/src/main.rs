@@ -84,7 +84,7 @@ fn main() -> ExitCode {
     let cli = match parsed() {
         Ok(cli) => cli,
         Err(error) => {
-            if let Some(failure) = config_path::missing(&error) {
+            if let Some(failure) = config_path::no_store(&error) {
                 output::failure(&failure, false);
                 return failure.exit.into();
             }
