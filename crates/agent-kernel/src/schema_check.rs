@@ -2,6 +2,7 @@
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
+use weaver_text::escape;
 use weaver_types::{Capability, JsonRows};
 
 use crate::error::RegistryError;
@@ -20,12 +21,19 @@ struct Compiled {
     /// The nodes of the schema with its references written out.
     weight: u64,
     rows: RowSchemas,
+    /// The parameters in words, where it is the check of arguments.
+    parameters: Option<String>,
 }
 
 impl SchemaCheck {
     /// The check of the arguments of a capability.
     pub(crate) fn of_arguments(capability: &Capability) -> Result<Self, RegistryError> {
-        Self::new(capability, "input", capability.spec().input_schema.as_ref())
+        let schema = capability.spec().input_schema.as_ref();
+        let mut check = Self::new(capability, "input", schema)?;
+        if let Some(compiled) = &mut check.0 {
+            compiled.parameters = schema.and_then(parameters);
+        }
+        Ok(check)
     }
 
     /// The check of its results.
@@ -51,7 +59,8 @@ impl SchemaCheck {
             )
             .build(schema)
             .map(|validator| {
-                Self(Some(Compiled { validator, weight, rows: RowSchemas::of(schema) }))
+                let rows = RowSchemas::of(schema);
+                Self(Some(Compiled { validator, weight, rows, parameters: None }))
             })
             .map_err(|error| refused(&error.to_string()))
     }
@@ -64,21 +73,24 @@ impl SchemaCheck {
     /// The first thing that does not fit, as JSON pointer and words; names of fields, never their
     /// values. `whole` is what the value itself is called.
     pub(crate) fn violation(&self, value: &Value, whole: &str) -> Option<String> {
-        let Compiled { validator, weight, .. } = self.0.as_ref()?;
+        let Compiled { validator, weight, parameters, .. } = self.0.as_ref()?;
         if nodes(value).saturating_mul(*weight) > MAX_WORK {
             return Some(format!("{whole}: too many values for so large a schema"));
         }
         let error = validator.validate(value).err()?;
-        let place = error.instance_path().to_string();
-        let place = if place.is_empty() { whole.to_owned() } else { format!("`{place}`") };
+        let path = error.instance_path().to_string();
+        let place = if path.is_empty() { whole.to_owned() } else { format!("`{path}`") };
         let masked = error.masked().to_string();
-        Some(format!("{place}: {}", masked.chars().take(160).collect::<String>()))
+        // A parameter is missing, or one too many is there: all of them say which was meant.
+        let known = parameters.as_ref().filter(|_| path.is_empty());
+        let known = known.map(|known| format!("; the parameters are {known}")).unwrap_or_default();
+        Some(format!("{place}: {}{known}", masked.chars().take(160).collect::<String>()))
     }
 
     /// The same of many rows. Where the schema says nothing of the list but what its items are, the
     /// rows are checked in parts, so that no tree of all of them is made.
     pub(crate) fn violation_in_rows(&self, rows: &JsonRows, whole: &str) -> Option<String> {
-        let Compiled { validator, weight, rows: schemas } = self.0.as_ref()?;
+        let Compiled { validator, weight, rows: schemas, .. } = self.0.as_ref()?;
         if !schemas.speak_of_items_alone(rows.key()) {
             return self.violation(&rows.to_value(), whole);
         }
@@ -95,6 +107,30 @@ impl SchemaCheck {
         // The whole value tells the place of what does not fit.
         if fits { None } else { self.violation(&rows.to_value(), whole) }
     }
+}
+
+/// The most parameters that a message names.
+const MAX_PARAMETERS: usize = 20;
+
+/// `path, head?, tail?`: the parameters of a schema, the required ones first.
+fn parameters(schema: &Value) -> Option<String> {
+    let names = schema.get("properties")?.as_object()?;
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| {
+        required.is_some_and(|all| all.iter().any(|required| required.as_str() == Some(name)))
+    };
+    let mut words: Vec<(bool, String)> = names
+        .keys()
+        .map(|name| {
+            let optional = !is_required(name);
+            let shown = escape::line(escape::truncate(name, 40));
+            (optional, if optional { format!("{shown}?") } else { shown.into_owned() })
+        })
+        .collect();
+    words.sort();
+    let more = if words.len() > MAX_PARAMETERS { ", …" } else { "" };
+    let words: Vec<String> = words.into_iter().take(MAX_PARAMETERS).map(|(_, word)| word).collect();
+    (!words.is_empty()).then(|| format!("{}{more}", words.join(", ")))
 }
 
 /// Rows that are checked together.
@@ -114,6 +150,28 @@ mod tests {
     use weaver_types::{Agents, CapabilityDraft, CapabilityId, Effects};
 
     use super::*;
+
+    #[test]
+    fn a_missing_parameter_is_told_beside_those_there_are() {
+        let id = CapabilityId::parse("files.read").unwrap();
+        let schema = json!({"type": "object", "required": ["path"], "properties": {
+            "head": {"type": "integer"}, "path": {"type": "string"}, "a\u{202e}b": {}}});
+        let draft = CapabilityDraft {
+            description: "Reads a file.".to_owned(),
+            timeout_ms: 1_000,
+            input_schema: Some(schema),
+            ..CapabilityDraft::new(id, "read", Effects::READ_LOCAL, Agents::Any)
+        };
+        let capability = draft.build().unwrap();
+        let check = SchemaCheck::of_arguments(&capability).unwrap();
+        let said = |value: Value| check.violation(&value, "the arguments").unwrap();
+        assert_eq!(
+            said(json!({"file": "a"})),
+            "the arguments: \"path\" is a required property; the parameters are path, \
+             a\\u{202e}b?, head?"
+        );
+        assert!(!said(json!({"path": 1})).contains("parameters"));
+    }
 
     #[test]
     fn rows_in_parts_fit_where_the_whole_value_fits() {

@@ -57,6 +57,7 @@ mod measured_call;
 mod memory;
 mod message;
 mod meta_tools;
+mod near_name;
 mod notices;
 mod open;
 mod output_schema;

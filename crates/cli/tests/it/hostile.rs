@@ -141,6 +141,15 @@ fn a_server_that_is_away_does_not_tell_hidden_tools_from_unknown_ones() {
             let (is_error, mut body) = client.execute(id, json!({}));
             assert!(is_error, "{body}");
             body.as_object_mut().unwrap().remove("call");
+            // What is said after that comes from the name and the tools that are shown.
+            let message = body["message"].as_str().unwrap();
+            body["message"] = json!(
+                message
+                    .split(" Did you mean")
+                    .next()
+                    .unwrap()
+                    .replace(" `tool_browse {}` lists all.", "")
+            );
             body
         });
         assert_eq!(one, other);
@@ -153,6 +162,23 @@ fn a_server_that_is_away_does_not_tell_hidden_tools_from_unknown_ones() {
     assert_eq!(same(&mut client), pair("deny", "upstream_unavailable"));
     assert_eq!(client.refusal("bad.echo", json!({})), pair("deny", "upstream_unavailable"));
     good_goes_on(&mut client);
+    client.finish();
+}
+
+#[test]
+fn a_name_that_no_tool_has_is_answered_with_the_nearest_that_is_shown() {
+    let folder = beside("good", "[capabilities.\"bad.slow\"]\nvisible = false\n");
+    let mut client = Client::open(&folder);
+    client.call("tool_browse", json!({"query": "say"}));
+    let mut said = |id: &str| {
+        let (is_error, body) = client.execute(id, json!({}));
+        assert!(is_error, "{body}");
+        body["message"].as_str().unwrap().to_owned()
+    };
+    assert!(said("good.ecoh").ends_with(" Did you mean `good.echo`?"), "a slip");
+    assert!(said("other.people").contains("Did you mean one of `bad.people`, `good.people`?"));
+    assert!(!said("bad.slo").contains("bad.slow"), "it is hidden");
+    assert!(said("bad.calendar").ends_with(" `tool_browse {}` lists all."));
     client.finish();
 }
 

@@ -17,6 +17,7 @@ use super::definitions::MAX_ROWS;
 use super::error::ServeError;
 use super::execute_tool::{self, ExecuteTool};
 use super::message::{RpcError, code, shown};
+use super::near_name;
 use super::render::{self, Reply};
 
 const MAX_JUSTIFICATION: usize = 4_000;
@@ -116,9 +117,14 @@ async fn execute(
         return malformed(client, &arguments, problem).await;
     }
     let inner = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
+    let asked = request.capability_id.clone();
     let called =
         call::run(client, CallRequest { request, arguments: &inner, mode, options }).await?;
-    Ok(render::invocation(client, &called, None))
+    let mut reply = render::invocation(client, &called, None);
+    if called.invocation.decision.primary() == ReasonCode::NotFound {
+        near_name::name_in(client, &asked, &mut reply);
+    }
+    Ok(reply)
 }
 
 /// What is asked for, or what is wrong with it.

@@ -46,8 +46,7 @@ pub(super) fn sink(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contributio
     if label.integrity == Integrity::Untrusted
         && let Err(problem) = provenance_check::check(query, &set.policy().trusted_destinations)
     {
-        let calls: Vec<_> = label.taints.iter().map(|call| format!("`{call}`")).collect();
-        let from = if calls.is_empty() { "unnamed calls".to_owned() } else { calls.join(", ") };
+        let from = tainting_calls(label);
         let detail = format!("the run has taken in untrusted data from {from}, and {problem}");
         out.push(hold(ReasonCode::UntrustedInfluence, &detail));
     }
@@ -60,6 +59,17 @@ fn with_masked<'a>(query: &Query<'a>, label: &'a Label) -> Cow<'a, Label> {
     more.fold(Cow::Borrowed(label), |label, value| {
         Cow::Owned(label.into_owned().join(&value.label))
     })
+}
+
+/// The calls that brought untrusted data: one by name, the others counted, since the record of the
+/// call has all of them.
+fn tainting_calls(label: &Label) -> String {
+    match (label.taints.iter().next(), label.taints.len()) {
+        (None, _) => "unnamed calls".to_owned(),
+        (Some(call), 1) => format!("`{call}`"),
+        (Some(call), 2) => format!("`{call}` and 1 more call"),
+        (Some(call), all) => format!("`{call}` and {} more calls", all - 1),
+    }
 }
 
 fn word(confidentiality: Confidentiality) -> &'static str {

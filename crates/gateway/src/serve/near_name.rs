@@ -1,0 +1,116 @@
+//! The tools that a name was probably meant for which no tool has.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use weaver_types::CapabilityId;
+
+use super::client::Client;
+use super::render::Reply;
+
+/// The most names that an answer proposes.
+const MAX_NAMES: usize = 3;
+
+/// Names the nearest tools in the refusal of an unknown one. Only tools that this client is shown are
+/// looked at, so that a hidden tool is told from none by nothing.
+pub(super) fn name_in(client: &Client, unknown: &CapabilityId, reply: &mut Reply) {
+    let snapshot = client.gateway.tool_snapshot();
+    let catalog = snapshot.router.as_ref().map(contextweaver::route::Router::catalog);
+    let ids = catalog.into_iter().flat_map(|catalog| catalog.iter()).map(|item| &item.id);
+    let offered: Vec<&str> =
+        ids.filter(|id| client.offered(id)).map(CapabilityId::as_str).collect();
+    let near: Vec<String> = nearest(unknown.as_str(), &offered)
+        .into_iter()
+        .take(MAX_NAMES)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let next = match near.as_slice() {
+        [] => " `tool_browse {}` lists all.".to_owned(),
+        [one] => format!(" Did you mean {one}?"),
+        several => format!(" Did you mean one of {}?", several.join(", ")),
+    };
+    let Some(mut body) = reply.structured.take() else { return };
+    if let Some(Value::String(message)) = body.get_mut("message") {
+        message.push_str(&next);
+    }
+    *reply = Reply::error(body);
+}
+
+/// The names nearest to one: those of the same tool at another server, else one that differs by a
+/// few letters, else those that have all its words.
+fn nearest<'a>(unknown: &str, names: &[&'a str]) -> Vec<&'a str> {
+    let tool = |name: &'a str| name.split_once('.').map_or(name, |(_, tool)| tool);
+    let wanted = unknown.split_once('.').map_or(unknown, |(_, tool)| tool);
+    let same: Vec<&str> = names.iter().copied().filter(|name| tool(name) == wanted).collect();
+    if !same.is_empty() {
+        return same;
+    }
+    if let Some(near) = weaver_text::suggest::nearest(unknown, names.iter().copied()) {
+        return vec![near];
+    }
+    let words = words(wanted);
+    let mut having: Vec<&str> = names
+        .iter()
+        .copied()
+        .filter(|name| !words.is_empty() && words.is_subset(&self::words(name)))
+        .collect();
+    // The fewer words more, the nearer.
+    having.sort_by_key(|name| (self::words(name).len(), *name));
+    having
+}
+
+/// The words of a name, in lower case: `readTextFile`, `read_text_file` and `read-text-file` have
+/// the same.
+fn words(name: &str) -> BTreeSet<String> {
+    let mut spaced = String::new();
+    let mut before = ' ';
+    for c in name.chars() {
+        if c.is_uppercase() && before.is_lowercase() {
+            spaced.push(' ');
+        }
+        spaced.extend(c.to_lowercase());
+        before = c;
+    }
+    let words = spaced.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    const NAMES: [&str; 5] = [
+        "files.read_text_file",
+        "files.read_multiple_files",
+        "files.write_file",
+        "git.git_log",
+        "notes.createNote",
+    ];
+
+    #[test]
+    fn a_wrong_server_a_slip_and_missing_words_are_seen_through() {
+        let cases: [(&str, &[&str]); 8] = [
+            ("filesystem.read_text_file", &["files.read_text_file"]),
+            ("write_file", &["files.write_file"]),
+            ("files.wriet_file", &["files.write_file"]),
+            ("files.read_text", &["files.read_text_file"]),
+            ("files.read", &["files.read_text_file", "files.read_multiple_files"]),
+            ("git.log", &["git.git_log"]),
+            ("notes.create_note", &["notes.createNote"]),
+            ("calendar.add_event", &[]),
+        ];
+        for (unknown, wanted) in cases {
+            let mut found = nearest(unknown, &NAMES);
+            let mut wanted = wanted.to_vec();
+            found.sort_unstable();
+            wanted.sort_unstable();
+            assert_eq!(found, wanted, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_nothing_but_marks_is_near_to_none() {
+        assert!(nearest("files.__", &NAMES).is_empty());
+        assert!(nearest("", &[]).is_empty());
+    }
+}
