@@ -9,6 +9,7 @@ pub(super) mod args;
 mod answer;
 mod approval_records;
 mod approval_store;
+mod argument_line;
 mod confirm;
 mod duration;
 pub(super) mod feedback;

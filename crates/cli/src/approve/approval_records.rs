@@ -157,6 +157,7 @@ pub(super) fn summary(held: &ApprovalRecord, now: Timestamp) -> Value {
                 "id": request.id,
                 "status": status,
                 "capability": request.capability,
+                "arguments": request.arguments,
                 "principal": request.principal,
                 "agent": request.agent,
                 "run": request.run,

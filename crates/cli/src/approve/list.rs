@@ -6,6 +6,7 @@ use weaver_types::{Authority, Timestamp};
 use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
 use super::args::List;
+use super::argument_line;
 use super::duration::words;
 use super::screen;
 use crate::{Exit, Failure, output};
@@ -16,12 +17,14 @@ const MAX_SHOWN: usize = 120;
 pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     let place = ApprovalStore::open(&args.from)?;
     let now = now();
-    let found = approval_records::all(&place, |held| args.all || held.waits(now))?;
+    let mut found = approval_records::all(&place, |held| args.all || held.waits(now))?;
+    // What waits for somebody comes before what somebody has granted already.
+    found.sort_by_key(|held| held.status(now) == "granted");
     for held in &found {
         if args.output.json {
             output::line(&screen::json(&approval_records::summary(held, now)))?;
         } else {
-            output::text(&line(held, now))?;
+            output::text(&line(held, &found, now))?;
         }
     }
     if found.is_empty() && !args.output.json {
@@ -30,8 +33,9 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Two lines: what, for whom and how long still; why, and what it needs.
-pub(super) fn line(held: &ApprovalRecord, now: Timestamp) -> String {
+/// What, for whom and how long still; its arguments, beside those of the others that are listed; why, and
+/// what it needs: three lines at most.
+pub(super) fn line(held: &ApprovalRecord, listed: &[ApprovalRecord], now: Timestamp) -> String {
     let status = held.status(now);
     match held {
         ApprovalRecord::Open(open) => {
@@ -42,9 +46,11 @@ pub(super) fn line(held: &ApprovalRecord, now: Timestamp) -> String {
             let (agreed, needed) = (open.state.votes().len(), open.needed());
             let why = screen::line(&request.detail, MAX_SHOWN);
             let authority = authority(&request.authority);
+            let arguments = argument_line::of(open, listed);
+            let arguments = arguments.map(|line| format!("    {line}\n")).unwrap_or_default();
             format!(
-                "{}  {}  {}  {status}, {age} old, {left} left, {agreed} of {needed} agreed\n    \
-                 {why}{}\n",
+                "{}  {}  {}  {status}, {age} old, {left} left, {agreed} of {needed} agreed\n\
+                 {arguments}    {why}{}\n",
                 request.id,
                 output::bold(&screen::line(capability.as_str(), MAX_SHOWN)),
                 screen::line(principal.as_str(), MAX_SHOWN),

@@ -47,14 +47,14 @@ pub(super) fn run(args: &Show) -> Result<Exit, Failure> {
     match &held {
         ApprovalRecord::Open(open) => output::text(&Shown::of(&place, open, now)?.text)?,
         ApprovalRecord::Ended(ended) => {
-            let text = list::line(&held, now);
+            let text = list::line(&held, &[], now);
             let run = screen::line(ended.run.as_str(), 160);
             output::text(&format!(
                 "{text}run: {run}\ndigest: {}\nIts arguments were erased when it ended.\n",
                 ended.digest
             ))?;
         }
-        ApprovalRecord::Unreadable { .. } => output::text(&list::line(&held, now))?,
+        ApprovalRecord::Unreadable { .. } => output::text(&list::line(&held, &[], now))?,
     }
     Ok(Exit::Ok)
 }

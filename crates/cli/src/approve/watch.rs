@@ -90,7 +90,7 @@ fn tell(
         }
         output::line(&screen::json(&value))?;
     } else {
-        output::text(&format!("{} {}", output::bold(news), list::line(held, now)))?;
+        output::text(&format!("{} {}", output::bold(news), list::line(held, &[], now)))?;
     }
     Ok(())
 }

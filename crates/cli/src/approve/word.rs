@@ -35,7 +35,7 @@ pub(super) fn revoke_request(args: &Revoke) -> Result<Exit, Failure> {
             weaver_types::RequestId::parse(id).map_err(|_| unknown("request", id))?
         }
     };
-    let shown = list::line(&held, now());
+    let shown = list::line(&held, &[], now());
     say(
         &place,
         &args.sign,

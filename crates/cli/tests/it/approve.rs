@@ -140,6 +140,21 @@ fn a_wrong_passphrase_writes_nothing() {
 }
 
 #[test]
+fn what_waits_is_listed_with_the_arguments_that_differ() {
+    let desk = Desk::new();
+    for (branch, note) in [("main", "x"), ("next", "x")] {
+        desk.held("repo.push", &json!({ "a_note": note, "branch": branch }));
+    }
+    let listed = desk.approve(&["list"]).out;
+    for branch in ["main", "next"] {
+        let line = format!("    branch: \"{branch}\", a_note: \"x\"\n");
+        assert!(listed.contains(&line), "{listed}");
+    }
+    let one = &lines(&desk.approve(&["list", "--json"]))[0];
+    assert_eq!(one["arguments"]["branch"], "main", "{one}");
+}
+
+#[test]
 fn what_is_past_its_deadline_takes_no_answer() {
     let before = now().micros() - 1_200_000_000;
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(before)));
