@@ -10,6 +10,8 @@ use super::SecretError;
 
 /// The least length of a new passphrase, in characters.
 pub const MIN_PASSPHRASE: usize = 8;
+/// How often a new passphrase is asked for.
+const TRIES: usize = 3;
 /// The greatest length of any passphrase, in bytes.
 const MAX_BYTES: usize = 1024;
 
@@ -42,13 +44,26 @@ impl Passphrase {
         Self::new(Zeroizing::new(text))
     }
 
-    /// Asks twice on the terminal for a new passphrase.
+    /// Asks twice on the terminal for a new passphrase. What will not do is asked for again, three times
+    /// in all.
     ///
     /// # Errors
-    /// As [`Passphrase::ask`], [`SecretError::Mismatch`], and [`SecretError::Passphrase`] for one
+    /// As [`Passphrase::ask`]; then [`SecretError::Mismatch`], or [`SecretError::Passphrase`] for one
     /// that is too short.
     pub fn ask_new() -> Result<Self, SecretError> {
-        let first = Self::ask("New passphrase: ")?.long_enough()?;
+        let mut answer = Self::ask_twice("New passphrase: ");
+        for _ in 1..TRIES {
+            let Err(problem @ (SecretError::Passphrase(_) | SecretError::Mismatch)) = &answer
+            else {
+                break;
+            };
+            answer = Self::ask_twice(&format!("{problem}\nNew passphrase: "));
+        }
+        answer
+    }
+
+    fn ask_twice(prompt: &str) -> Result<Self, SecretError> {
+        let first = Self::ask(prompt)?.long_enough()?;
         let second = Self::ask("The same again: ")?;
         if *first.0 == *second.0 { Ok(first) } else { Err(SecretError::Mismatch) }
     }
