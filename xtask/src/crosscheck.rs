@@ -1,8 +1,11 @@
-//! `cargo xtask crosscheck`: two verifiers, one verdict.
+//! `cargo xtask crosscheck`: what programs that share no code with this project make of what it writes.
 //!
-//! A test of `weaver-trace-store` writes stores, exports, checkpoints, receipts and equivocation
+//! Two verifiers, one verdict: a test of `weaver-trace-store` writes stores, exports, checkpoints, receipts and equivocation
 //! proofs, sound and mutated, with its own verdicts. The Python verifier, which shares no code with
-//! it, judges the same files. Everything lies in `target/crosscheck/`.
+//! it, judges the same files. And a collector for OpenTelemetry that others wrote takes in traces and
+//! metrics, and a Secret Service keeps secrets. Everything lies in `target/crosscheck/`.
+
+mod secret_service;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,15 +24,17 @@ use crate::{test, workspace};
 const VERIFIER: &str = "crates/trace-store/python/verify_log.py";
 const VECTORS: &str = "crates/trace-store/tests/data/rfc6962.json";
 const TEST: &str = "crosscheck::cases_for_the_second_verifier";
+const COLLECTOR_TEST: &str = "telemetry::a_collector_that_others_wrote_takes_in_all_of_it";
 /// Lines that the verifier may have, so that it can be read in one go.
 const MAX_LINES: usize = 310;
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Write the cases, judge them a second time and compare.
+/// Write the cases, judge them a second time and compare; send the collector what a gateway tells;
+/// have the Secret Service keep what a setup gives it.
 ///
 /// # Errors
-/// When a verdict differs, when a case of RFC 6962 comes out wrong, or when there is no Python with
-/// the one package that is needed.
+/// When a verdict differs, when a case of RFC 6962 comes out wrong, when one of the others loses
+/// something, or when there is no Python with the one package that is needed.
 pub fn run(sh: &Shell) -> Result<()> {
     let root = workspace::root()?;
     let lines = fs::read_to_string(root.join(VERIFIER))?.lines().count();
@@ -48,13 +53,36 @@ pub fn run(sh: &Shell) -> Result<()> {
     let said = child::run(&mut judge, "", PATIENCE)?.succeeded("the second verifier")?;
     let compared = compare(&fs::read_to_string(&list)?, &said)?;
     println!("{compared}");
+    collector(sh, &python)?;
+    secret_service::run(sh)
+}
+
+/// Sends spans and metrics of a gateway through the collector, where PyPI had it.
+fn collector(sh: &Shell, python: &Path) -> Result<()> {
+    let mut asked = Command::new(python);
+    asked.args(["-c", "import rotel; print(list(rotel.__path__)[0])"]);
+    let found = child::run(&mut asked, "", PATIENCE)?;
+    if !found.status.success() {
+        eprintln!("crosscheck: no collector was tried, since PyPI is out of reach");
+        return Ok(());
+    }
+    let package = found.succeeded("the package of the collector")?;
+    let _named =
+        sh.push_env("WEAVER_OTLP_COLLECTOR", Path::new(package.trim()).join("rotel-agent"));
+    ignored(sh, "weaver-cli", COLLECTOR_TEST)?;
+    println!("crosscheck: a collector took in all spans and metrics");
     Ok(())
 }
 
-/// Has the test write its cases there; built as all tests are, so that nothing is built twice.
+/// Has the test write its cases there.
 fn write(sh: &Shell, cases: &Path) -> Result<()> {
     let _told = sh.push_env("WEAVER_CROSSCHECK", cases);
-    let only = format!("package(weaver-trace-store) and test(={TEST})");
+    ignored(sh, "weaver-trace-store", TEST)
+}
+
+/// Runs one test that other runs leave out; built as all tests are, so that nothing is built twice.
+fn ignored(sh: &Shell, package: &str, test: &str) -> Result<()> {
+    let only = format!("package({package}) and test(={test})");
     let args = ["--run-ignored=only".to_owned(), "-E".to_owned(), only];
     test::nextest(sh, &args, &mut Tally::default())
 }

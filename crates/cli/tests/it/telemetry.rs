@@ -2,6 +2,7 @@
 //! metrics for a collector.
 
 mod collector;
+mod rotel;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +18,8 @@ use crate::client::{Client, folder};
 use crate::fixture::SECRET;
 use crate::http::Web;
 use crate::support::{Folder, weaver};
-use collector::{Collector, SpanKind};
+use collector::{Collector, Span, SpanKind, Told};
+use rotel::Rotel;
 
 /// What no message, metric or span may repeat.
 const ARGUMENT: &str = "correct-horse-battery";
@@ -214,15 +216,7 @@ fn a_collector_gets_the_spans_of_calls_and_the_metrics() {
     let folder = folder(&[("good", "good")], &settings, "");
     let mut client = Client::start_as(serve(&folder, &[])).shaken();
     play(&mut client);
-    let (trace, parent) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
-    let traced = client.request(
-        "tools/call",
-        json!({
-            "name": "tool_execute",
-            "arguments": { "capability": "good.echo", "arguments": { "text": "your metadata" } },
-            "_meta": { "traceparent": format!("00-{trace}-{parent}-01"), "tracestate": "k=free-text" },
-        }),
-    );
+    let traced = traced_call(&mut client);
     client.end();
     assert_eq!(weaver(&["stop", "--config", &folder.arg("weaver.toml")]).code, 0);
     let told = collector.told();
@@ -230,8 +224,38 @@ fn a_collector_gets_the_spans_of_calls_and_the_metrics() {
     let spans = &told.spans;
     let roots: Vec<_> = spans.iter().filter(|span| span.kind == SpanKind::Server).collect();
     assert_eq!(roots.len(), 4, "one for each call: {spans:?}");
-    let root = roots.iter().find(|span| span.trace == trace).unwrap();
-    assert_eq!(root.parent, parent, "it is a child of the client's span");
+    let (root, server) = spans_of_traced_call(&told);
+    let seen = traced.to_string();
+    assert!(seen.contains(&format!("00-{}-{}-01", root.trace, server.span)), "{seen}");
+    assert!(!seen.contains("free-text"), "what could be anything is not carried on: {seen}");
+    let failed = roots.iter().find(|span| span.name.ends_with("good.failing")).unwrap();
+    assert!(failed.failed && failed.attributes.contains_key("error.type"), "{failed:?}");
+    check_metrics(&told);
+}
+
+/// The span in which the client makes its call, and its trace.
+const CLIENT_SPAN: &str = "00f067aa0ba902b7";
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+/// A call that belongs to a trace of the client's; the server's answer tells what it got.
+fn traced_call(client: &mut Client) -> Value {
+    let parent = format!("00-{TRACE}-{CLIENT_SPAN}-01");
+    client.request(
+        "tools/call",
+        json!({
+            "name": "tool_execute",
+            "arguments": { "capability": "good.echo", "arguments": { "text": "your metadata" } },
+            "_meta": { "traceparent": parent, "tracestate": "k=free-text" },
+        }),
+    )
+}
+
+/// Checks the spans of that call. Gives the one of the call, and that of the server's part.
+fn spans_of_traced_call(told: &Told) -> (&Span, &Span) {
+    let spans = &told.spans;
+    let mut roots = spans.iter().filter(|span| span.kind == SpanKind::Server);
+    let root = roots.find(|span| span.trace == TRACE).unwrap();
+    assert_eq!(root.parent, CLIENT_SPAN, "it is a child of the client's span");
     assert_eq!(root.name, "tools/call good.echo");
     assert_eq!(root.attributes["gen_ai.tool.name"], "good.echo");
     assert_eq!(root.attributes["mcp.method.name"], "tools/call");
@@ -247,13 +271,13 @@ fn a_collector_gets_the_spans_of_calls_and_the_metrics() {
     assert_eq!((server.kind, server.name.as_str()), (SpanKind::Client, "tools/call echo"));
     assert!(root.from <= execution.from && execution.from <= server.from);
     assert!(server.to <= execution.to && execution.to <= root.to);
-    let seen = traced.to_string();
-    assert!(seen.contains(&format!("00-{}-{}-01", root.trace, server.span)), "{seen}");
-    assert!(!seen.contains("free-text"), "what could be anything is not carried on: {seen}");
-    let failed = roots.iter().find(|span| span.name.ends_with("good.failing")).unwrap();
-    assert!(failed.failed && failed.attributes.contains_key("error.type"), "{failed:?}");
     let text = format!("{spans:?}");
     assert!(!text.contains(ARGUMENT) && !text.contains(SECRET), "{text}");
+    (root, server)
+}
+
+/// Checks the metrics after four calls.
+fn check_metrics(told: &Told) {
     for name in ["weaver.calls", "mcp.server.operation.duration", "weaver.sessions"] {
         assert!(told.metrics.contains_key(name), "{name}: {:?}", told.metrics);
     }
@@ -261,6 +285,34 @@ fn a_collector_gets_the_spans_of_calls_and_the_metrics() {
     let of_calls = &told.attributes["mcp.server.operation.duration"];
     assert_eq!(of_calls["mcp.method.name"], "tools/call");
     assert_eq!(of_calls["weaver.server"], "good");
+}
+
+#[test]
+#[ignore = "takes the collector that WEAVER_OTLP_COLLECTOR names; `cargo xtask crosscheck` installs one"]
+fn a_collector_that_others_wrote_takes_in_all_of_it() {
+    let program = std::env::var_os("WEAVER_OTLP_COLLECTOR").expect("WEAVER_OTLP_COLLECTOR");
+    let behind = Collector::start();
+    let place = tempfile::tempdir().unwrap();
+    let rotel = Rotel::start(Path::new(&program), place.path(), &behind.endpoint());
+    let settings =
+        format!("[telemetry.otlp]\nendpoint = \"{}\"\ninterval_s = 1\n", rotel.endpoint());
+    let folder = folder(&[("good", "good")], &settings, "");
+    let mut client = Client::start_as(serve(&folder, &[])).shaken();
+    play(&mut client);
+    traced_call(&mut client);
+    client.end();
+    assert_eq!(weaver(&["stop", "--config", &folder.arg("weaver.toml")]).code, 0);
+    let end = Instant::now() + Duration::from_secs(20);
+    let complete = |told: &Told| {
+        let roots = told.spans.iter().filter(|span| span.kind == SpanKind::Server).count();
+        roots == 4 && told.metrics.get("mcp.server.operation.duration") == Some(&4)
+    };
+    while !complete(&behind.told()) && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let told = behind.told();
+    spans_of_traced_call(&told);
+    check_metrics(&told);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -88,6 +89,9 @@ fn serve(stream: &TcpStream, told: &Mutex<Told>) {
         let length: usize = field("content-length: ").unwrap().parse().unwrap();
         let mut body = vec![0; length];
         reader.read_exact(&mut body).unwrap();
+        if field("content-encoding: ") == Some("gzip") {
+            body = unzipped(&body);
+        }
         assert_eq!(field("content-type: "), Some("application/x-protobuf"));
         let mut told = told.lock().unwrap();
         told.authorized &= field("authorization: ") == Some("bearer s3cret");
@@ -104,6 +108,14 @@ fn serve(stream: &TcpStream, told: &Mutex<Told>) {
         let mut out = stream;
         out.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
     }
+}
+
+/// What a collector that passes messages on has compressed.
+fn unzipped(body: &[u8]) -> Vec<u8> {
+    let mut gzip = Command::new("gzip");
+    let mut gzip = gzip.arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    gzip.stdin.take().unwrap().write_all(body).unwrap();
+    gzip.wait_with_output().unwrap().stdout
 }
 
 fn hex(bytes: &[u8]) -> String {

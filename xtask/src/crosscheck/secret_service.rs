@@ -1,0 +1,50 @@
+//! GNOME Keyring, which keeps the secrets of a setup.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+use xshell::Shell;
+
+use super::{PATIENCE, ignored};
+use crate::child;
+
+const TEST: &str = "keychain::a_secret_service_keeps_the_secrets";
+const PROGRAMS: [&str; 3] = ["dbus-run-session", "gnome-keyring-daemon", "secret-tool"];
+/// The packages of Debian that have them.
+const PACKAGES: [&str; 4] = ["dbus", "dbus-bin", "gnome-keyring", "libsecret-tools"];
+
+/// Has a setup put its secrets into it and read them from there, where it is installed or can be.
+pub(super) fn run(sh: &Shell) -> Result<()> {
+    if !is_installed() {
+        install();
+    }
+    if !is_installed() {
+        let packages = PACKAGES.join(", ");
+        eprintln!("crosscheck: no Secret Service was tried; it takes the packages {packages}");
+        return Ok(());
+    }
+    ignored(sh, "weaver-cli", TEST)?;
+    println!("crosscheck: a Secret Service kept the secrets of a setup");
+    Ok(())
+}
+
+fn is_installed() -> bool {
+    PROGRAMS.iter().all(|program| Path::new("/usr/bin").join(program).exists())
+}
+
+/// Asks Debian for them, which only root may. What comes of it is looked at afterwards.
+fn install() {
+    for arguments in [
+        &["update"][..],
+        &[&["install", "--yes", "--no-install-recommends"], &PACKAGES[..]].concat(),
+    ] {
+        let mut command = Command::new("apt-get");
+        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+        match child::run(&mut command, "", PATIENCE) {
+            Ok(output) if output.status.success() => {}
+            Ok(output) => eprintln!("{}", output.tail()),
+            Err(error) => eprintln!("{error:#}"),
+        }
+    }
+}
