@@ -189,7 +189,7 @@ impl Kernel {
         &self.registry
     }
 
-    /// The policy in force. A thread that died while it replaced it leaves the old one in force.
+    /// The policy in force. If a thread panics while replacing it, the old policy stays in force.
     #[must_use]
     pub fn policy(&self) -> Arc<PolicySet> {
         match self.policy.read() {
@@ -209,8 +209,8 @@ impl Kernel {
         self.keys.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts other keys of tokens in force: rotated ones, or without those that are retired. Tokens
-    /// of a key that is gone are refused from now on.
+    /// Replaces the token keys in force, to rotate them or to drop retired ones. Tokens of a key
+    /// that is gone are refused from now on.
     pub fn replace_keys(&self, keys: KeyRing) {
         match self.keys.write() {
             Ok(mut slot) => *slot = Arc::new(keys),
@@ -218,7 +218,7 @@ impl Kernel {
         }
     }
 
-    /// The firewall, for texts that reach a model on other ways than through a call.
+    /// The firewall, for text that reaches a model other than through a call.
     #[must_use]
     pub fn firewall(&self) -> &Firewall {
         &self.firewall
@@ -272,7 +272,7 @@ impl Kernel {
         self.moment().now
     }
 
-    /// The same, and the time by which what was given for a while expires.
+    /// The same, plus the time against which expiry is checked.
     pub(crate) fn moment(&self) -> Moment {
         self.time.moment(self.clock.as_ref())
     }

@@ -1,8 +1,8 @@
 //! The registry: which capabilities there are, and what executes each.
 //!
-//! Ids are unique, also to the eye: an id that a reader takes for one that is there is refused.
-//! What was registered first under an id is remembered, and every call is compared with it.
-//! A namespace may be declared with a loader, which runs once, when somebody first asks.
+//! Ids are visually unique too: one that a reader could mistake for an existing id is refused. What
+//! was registered first under an id is remembered, and every call is compared with it. A namespace
+//! may be declared with a loader, which runs once, when somebody first asks.
 
 mod entries;
 mod first_seen;

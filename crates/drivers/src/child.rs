@@ -81,7 +81,7 @@ pub(crate) async fn report(
     launcher: &Launcher,
 ) -> Result<Enforced, ConfineError> {
     let mut line = Vec::new();
-    // A source that fails gives what there was, which is then no report.
+    // If reading fails, what was read so far is parsed, and is rejected as incomplete.
     let _ = source.take(MAX_REPORT).read_until(b'\n', &mut line).await;
     read_report(&line, launcher.program())
 }
@@ -196,7 +196,7 @@ impl Tail {
         }
     }
 
-    /// What the confinement has to do with it, where the child says that a file was refused.
+    /// If the child reports a denied file, explains whether confinement was the cause.
     fn explanation(&self, shown: &str) -> Option<String> {
         let explained =
             self.confined.as_ref()?.explain(self.enforced.get()?, &of_stderr(shown)?)?;

@@ -1,9 +1,10 @@
 //! What a batch does to the records, decided before anything is written. Every backend uses it,
 //! so that they agree by construction.
 //!
-//! Optimistic concurrency (Kung and Robinson, *On Optimistic Methods for Concurrency Control*, 1981): a
-//! batch names the versions that it was made from, and is refused whole where one of them has moved.
-//! Since batches are decided one after the other, that is all the isolation that they need.
+//! Optimistic concurrency (Kung and Robinson, *On Optimistic Methods for Concurrency Control*,
+//! 1981): a batch names the versions that it was made from, and is rejected as a whole if any of
+//! them has changed. Since batches are decided one after the other, that is all the isolation that
+//! they need.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,7 @@ impl From<VersionedRecord> for Record {
 /// batch.
 pub(crate) type Writes<'b> = Vec<(&'b RecordKey, Option<VersionedRecord>)>;
 
-/// Records that are looked through for one of them, instead of kept in order.
+/// Up to this many writes are searched linearly; beyond that, through a map.
 const FEW: usize = 16;
 
 /// The records that the steps so far have written.

@@ -102,7 +102,7 @@ pub enum BaselineReadError {
     #[error("it speaks of another capability")]
     OtherCapability,
     /// The contract in a record is not valid.
-    #[error("its contract is none")]
+    #[error("its contract cannot be read")]
     Contract,
     /// The contract in a record has another fingerprint.
     #[error("its contract is not the one of its fingerprint")]

@@ -373,7 +373,7 @@ fn unrecorded(ready: &AuthorizedInvocation<'_>, problem: &RecordingError) -> Cal
     CallEnd { failure: Some(reason), ..CallEnd::new(result, EventKind::OutcomeUnknown) }
 }
 
-/// A driver's error in the eight words of the SecondBrain kernel.
+/// Maps a driver's error to one of the eight error codes of the SecondBrain kernel.
 fn error_code(error: &DriverError) -> ToolErrorCode {
     match error {
         DriverError::NotFound(_) => ToolErrorCode::NotFound,

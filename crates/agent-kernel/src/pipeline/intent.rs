@@ -74,7 +74,7 @@ impl Kernel {
         Err(match (conflicting(&error), released) {
             (Some(Namespace::Standing), Some(_)) => IntentRefusal::Shared,
             (Some(Namespace::Hold), Some(HoldRelease::Request { hold, .. })) => {
-                // Whoever used it may not have come to note it.
+                // The call that used it may not have updated memory yet.
                 let _ = self.reload(&hold.open.request.id, hold);
                 refused(gone(ready))
             }
@@ -138,7 +138,7 @@ impl Kernel {
         Ok(PreparedIntent { step, watch, written, noted })
     }
 
-    /// Others use the same standing approval: count on what they left.
+    /// Other calls use the same standing approval: recount from the uses they left.
     fn count_again(
         &self,
         ready: &AuthorizedInvocation<'_>,

@@ -102,7 +102,7 @@ pub(crate) fn span_id(call: &CallId) -> String {
     out
 }
 
-/// A reason in the eight words of the SecondBrain kernel.
+/// Maps a reason to one of the eight error codes of the SecondBrain kernel.
 pub(crate) fn error_code(reason: ReasonCode) -> ToolErrorCode {
     match reason {
         ReasonCode::NotFound

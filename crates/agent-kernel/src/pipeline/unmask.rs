@@ -1,4 +1,4 @@
-//! ArgumentMasks in the arguments of a call: the values in their places, and what is said of them where
+//! Masks in the arguments of a call: the values in their places, and what is said of them where
 //! only the model's own words may be seen.
 
 use std::sync::Arc;

@@ -60,7 +60,7 @@ impl Serve {
         let failed = |reason: String| DemoError::Serve { asked: format!("`{tool}`"), reason };
         match outcome.map_err(|error| unanswered(tool, &error))? {
             CallOutcome::Complete(reply) => ToolAnswer::read(reply.value()).ok_or_else(|| {
-                failed(format!("the result is none of Weaver's: {}", start(reply.raw())))
+                failed(format!("the result is not one of Weaver's: {}", start(reply.raw())))
             }),
             CallOutcome::Error(error) => {
                 Err(failed(format!("code {}: {}", error.code, error.message)))

@@ -9,7 +9,7 @@ use weaver_text::escape;
 
 use crate::{Exit, Failure, output};
 
-/// The named files; or else those of all clients. Of those, a broken one is told and passed over.
+/// The named files; or else those of all clients. A broken one among these is reported and skipped.
 pub(super) fn files(from: &[PathBuf]) -> Result<Vec<ClientFile>, Failure> {
     if !from.is_empty() {
         let read = from.iter().map(|path| ClientFile::read_from(path).map_err(Failure::from));

@@ -7,9 +7,9 @@ use weaver_types::{Effects, Impact, World};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {
-    /// It only looks, and only at local things.
+    /// It only reads, and only local things.
     Reads,
-    /// It only looks, but reaches out for it.
+    /// It only reads, but reaches out for it.
     ReadsOutside,
     /// It writes local things.
     Writes,

@@ -146,7 +146,7 @@ impl Source<'_> {
     }
 }
 
-/// One entry of a text: where it stands, and the item, or why it is none.
+/// One entry of a text: where it stands, and the item, or why it is not one.
 #[derive(Debug)]
 pub struct Entry {
     /// `line 3`, `entry 3` (from 0), `GET /pets`.

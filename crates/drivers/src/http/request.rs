@@ -140,7 +140,7 @@ impl Form {
             Template::Whole(_) => "https://example.com",
             Template::Fixed { origin, .. } => origin,
         };
-        Url::parse(text).map_err(|_| OperationError::Url { why: "its host is none" })
+        Url::parse(text).map_err(|_| OperationError::Url { why: "its host is not valid" })
     }
 
     /// Puts the arguments of a call in their places.

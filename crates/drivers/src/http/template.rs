@@ -108,7 +108,7 @@ impl Template {
             return Err(bad("the host of a template is fixed; one argument may be the whole url"));
         }
         let origin = format!("{scheme}://{authority}");
-        let base = host::read(&format!("{origin}/")).map_err(|_| bad("its host is none"))?;
+        let base = host::read(&format!("{origin}/")).map_err(|_| bad("its host is not valid"))?;
         let origin = base.as_str().trim_end_matches('/').to_owned();
         if rest.contains('#') {
             return Err(bad("a fragment is never sent; remove it"));

@@ -212,7 +212,7 @@ fn redirected(from: Outgoing, status: u16, to: HeaderValue) -> Result<Outgoing, 
     if to.len() > host::MAX_URL || to.contains(|c: char| c.is_control() || c == '\\') {
         return Err(refused("the address is too long, or holds controls or backslashes"));
     }
-    let url = from.url.join(to).map_err(|_| refused("the address is none"))?;
+    let url = from.url.join(to).map_err(|_| refused("the address is not valid"))?;
     if from.url.scheme() == "https" && url.scheme() != "https" {
         return Err(refused("it leads from https to something else"));
     }

@@ -1,7 +1,7 @@
 //! Words by their ends: what a word is, and what it ends with, in one walk from its last letter.
 //!
-//! A trie of the reversed words (Fredkin, 1960): a suffix of a word is a prefix of its reverse, so one
-//! walk meets every known ending, in time of the longest one however many there are.
+//! A trie of the reversed words (Fredkin, 1960): a suffix of a word is a prefix of its reverse, so
+//! one walk meets every known ending, in time proportional to the longest, however many there are.
 
 /// Letters of the alphabet.
 const LETTERS: usize = 26;
@@ -40,7 +40,7 @@ fn letter(byte: u8) -> Option<usize> {
 }
 
 impl Lexicon {
-    /// Adds a word. One with something else than letters in it is never found.
+    /// Adds a word. A word containing anything but letters is never found.
     pub(super) fn add(&mut self, word: &str, meaning: u8) {
         let mut node = 0;
         for byte in word.bytes().rev() {

@@ -324,8 +324,7 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
     }
 }
 
-/// The value as it is redacted after its name, and what was masked; nothing where it stays as
-/// it is.
+/// The value redacted with its name as context, and what was masked; `None` if unchanged.
 fn in_context(redactor: &Redactor, key: &str, text: &str) -> Option<(String, Counts)> {
     let whole = format!("{key}: {text}");
     let mut counts = Counts::new();

@@ -1,4 +1,4 @@
-//! JSON with comments and trailing commas, in which every member knows its place.
+//! JSON with comments and trailing commas, in which every member keeps its byte span.
 //!
 //! VS Code, Zed and opencode write such files; a strict JSON file is one too.
 
@@ -177,7 +177,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Passes over blanks and a comma; where the comma is.
+    /// Skips whitespace and an optional comma; gives where the comma is.
     fn comma(&mut self) -> Result<Option<usize>, SyntaxFault> {
         self.skip()?;
         if self.peek() != Some(b',') {

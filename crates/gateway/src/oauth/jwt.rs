@@ -62,7 +62,7 @@ pub(super) struct Jwt<'t> {
 }
 
 impl<'t> Jwt<'t> {
-    /// Whether a token has the form of one, so that it is nothing to be introspected.
+    /// Whether a token looks like a JWT, in which case it is not introspected.
     pub(super) fn looks_like(token: &str) -> bool {
         token.bytes().filter(|b| *b == b'.').count() == 2 && token.starts_with("ey")
     }
@@ -92,13 +92,13 @@ impl<'t> Jwt<'t> {
         let algorithm = header.get("alg").and_then(Value::as_str).unwrap_or_default().to_owned();
         let key_id = header.get("kid").map(|id| id.as_str().unwrap_or_default().to_owned());
         if key_id.as_ref().is_some_and(|id| id.is_empty() || id.len() > MAX_KEY_ID) {
-            return Err(TokenError::Malformed("the id of its key is none"));
+            return Err(TokenError::Malformed("the id of its key is empty or too long"));
         }
         let signature = decode(signature)?;
         Ok(Self { algorithm, key_id, claims, signed: signed.as_bytes(), signature })
     }
 
-    /// The claims, of which nobody knows yet whether the issuer made them.
+    /// The claims, before the signature is verified.
     pub(super) fn unverified_claims(&self) -> &Map<String, Value> {
         &self.claims
     }
@@ -112,7 +112,7 @@ impl<'t> Jwt<'t> {
     pub(super) fn check_algorithm(&self) -> Result<(), TokenError> {
         match Algorithm::parse(&self.algorithm) {
             Some(_) => Ok(()),
-            None => Err(TokenError::Invalid("its algorithm is none of those for public keys")),
+            None => Err(TokenError::Invalid("its algorithm is not one for public keys")),
         }
     }
 
@@ -146,8 +146,8 @@ impl<'t> Jwt<'t> {
     }
 }
 
-/// RFC 9068 §4: `at+jwt`; many issuers write `JWT`. What says that it is something else is not taken
-/// for an access token.
+/// RFC 9068 §4: `at+jwt`; many issuers write `JWT`. A token whose `typ` says anything else is not
+/// accepted.
 fn is_access_token(kind: &str) -> bool {
     let kind = kind.to_ascii_lowercase();
     matches!(kind.strip_prefix("application/").unwrap_or(&kind), "at+jwt" | "jwt")

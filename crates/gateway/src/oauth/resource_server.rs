@@ -85,7 +85,7 @@ impl ResourceServer {
         token: &str,
         now: Timestamp,
     ) -> Result<VerifiedToken, TokenError> {
-        let mut last = TokenError::Invalid("it is none of those that are taken here");
+        let mut last = TokenError::Invalid("it is not a token that is accepted here");
         for (name, client) in &self.settings.introspection {
             let Some(trusted) = policy.issuers.get(name) else { continue };
             let state = self.state(name, trusted);

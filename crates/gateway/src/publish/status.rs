@@ -103,7 +103,11 @@ impl Status {
             return Err(LedgerError::Newer { what, found: version, known });
         }
         let status: Self = serde_json::from_value(value).map_err(|e| bad(e.to_string()))?;
-        if status.v == VERSION { Ok(status) } else { Err(bad("its version is none".to_owned())) }
+        if status.v == VERSION {
+            Ok(status)
+        } else {
+            Err(bad("its version is missing or unknown".to_owned()))
+        }
     }
 
     /// What a gateway published of this ledger; `None` when none ever signed it.

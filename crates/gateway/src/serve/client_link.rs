@@ -31,7 +31,7 @@ pub(crate) struct ClientLink {
     /// It has opened its session, so that it may be told what it did not ask for (legacy era).
     opened: AtomicBool,
     state: Mutex<LinkState>,
-    /// Its calls that wait for answers of it.
+    /// Its calls that are waiting for its answers.
     pub(crate) parked: ParkedCalls,
     last_id: AtomicU64,
 }
@@ -130,7 +130,7 @@ impl ClientLink {
         self.state().log_level = Some(level);
     }
 
-    /// Counts the level of a request until what is given back is dropped.
+    /// Applies a request's log level until the returned guard is dropped.
     pub(crate) fn hold_log_level(self: &Arc<Self>, level: LogLevel) -> RequestLevel {
         let number = self.last_id.fetch_add(1, Ordering::Relaxed);
         self.state().request_levels.insert(number, level);

@@ -313,8 +313,8 @@ impl Entry {
         futures_util::future::join_all(unused.iter().map(|upstream| upstream.close())).await;
     }
 
-    /// Before a client's first call: starts the primary instance anew where the client that worked with
-    /// it is gone, for nobody gets it as another left it.
+    /// Before a client's first call: starts the primary instance anew where the client that worked
+    /// with it is gone, so that no client inherits the state another left behind.
     pub(crate) async fn free_primary(&self, gateway: &Gateway, run: &RunId) {
         if !self.instances.is_new(run) {
             return;
@@ -325,7 +325,7 @@ impl Entry {
         }
     }
 
-    /// Ends the server and starts it anew, confined by what has to be kept from it now.
+    /// Restarts the server, confined by what has to be kept from it now.
     pub(crate) async fn restart(&self, gateway: &Gateway) {
         let covered = self.upstream().enforced().await;
         if !covered.is_some_and(|kept| kept.protections.contains(&Protection::Mounts)) {

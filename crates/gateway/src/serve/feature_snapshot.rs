@@ -96,7 +96,7 @@ pub(crate) struct FeaturePage<'a, T> {
 
 /// A cursor that no list here gave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the cursor is none of this list")]
+#[error("the cursor does not belong to this list")]
 pub(crate) struct UnknownCursor;
 
 impl FeatureSnapshot {

@@ -67,8 +67,8 @@ fn entry(out: &mut String, id: &CapabilityId, proposal: &Proposal) {
 }
 
 /// The terms of standing approvals for what these proposals send or change, by the name of the
-/// file: one for each kind of sink. They release the floor alone; what information flow holds, a
-/// person still releases.
+/// file: one for each kind of sink. They release only calls held by the floor; calls held by
+/// information flow still need a person.
 #[must_use]
 pub fn standing_terms(
     proposals: &BTreeMap<CapabilityId, Proposal>,

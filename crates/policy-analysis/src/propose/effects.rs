@@ -19,7 +19,8 @@ fn proposal(effects: Effects, sink: SinkKind, why: impl Into<String>) -> Effects
     EffectsProposal { effects, sink: Some(sink), why: why.into() }
 }
 
-/// Proposes effects and a sink. What the words leave open gets the strictest that remains.
+/// Proposes effects and a sink. Whatever the words leave open gets the strictest value that
+/// remains.
 pub(super) fn propose(
     action: Action,
     reach: &Reach,
@@ -29,13 +30,13 @@ pub(super) fn propose(
     match action {
         Action::Read => match output::egress(text, tool.input) {
             Some(why) => proposal(Effects::READ_OPEN, SinkKind::ExternalSend, why),
-            None if reach.local => proposal(Effects::READ_LOCAL, SinkKind::None, "it only looks"),
-            None => proposal(Effects::READ_OPEN, SinkKind::None, "it only looks"),
+            None if reach.local => proposal(Effects::READ_LOCAL, SinkKind::None, "it only reads"),
+            None => proposal(Effects::READ_OPEN, SinkKind::None, "it only reads"),
         },
         Action::Compute if tool.hints.open_world == Some(true) || reach::speaks_of_world(text) => {
-            proposal(Effects::READ_OPEN, SinkKind::None, "it only looks")
+            proposal(Effects::READ_OPEN, SinkKind::None, "it only reads")
         }
-        Action::Compute => proposal(Effects::READ_LOCAL, SinkKind::None, "it only reckons"),
+        Action::Compute => proposal(Effects::READ_LOCAL, SinkKind::None, "it only computes"),
         Action::AddOwn => {
             let why = "it adds to the user's own things, which tells nobody";
             proposal(Effects::WRITE_LOCAL, SinkKind::None, why)

@@ -55,7 +55,7 @@ fn reading(effects: Effects, sink: SinkKind, why: &str) -> Proposal {
     let output = "whoever writes for the server writes what it says";
     let reasons = [
         ("effects", why),
-        ("sink", "it only looks"),
+        ("sink", "it only reads"),
         ("idempotent", "reading twice is reading once"),
         ("output", output),
     ];

@@ -36,7 +36,7 @@ fn read(text: &str) -> Option<Steps<'_>> {
     Some(Steps { absolute: text.starts_with('/'), steps })
 }
 
-/// Whether a text can stand as a folder to be inside of.
+/// Whether a text can serve as a containing folder.
 pub(super) fn is_root(root: &str) -> bool {
     read(root).is_some() && !root.split('/').any(|step| step == "..")
 }

@@ -190,7 +190,7 @@ pub enum KeyEventError {
 #[non_exhaustive]
 pub enum ReceiptEventError {
     /// The header cannot be read.
-    #[error("its header is none")]
+    #[error("its header cannot be read")]
     Header,
     /// The header is of another log.
     #[error("its header is of another log")]

@@ -65,7 +65,7 @@ impl FromStr for Cursor {
     type Err = QueryError;
 
     fn from_str(text: &str) -> Result<Self, QueryError> {
-        let malformed = || QueryError::Cursor("is none that this build made");
+        let malformed = || QueryError::Cursor("is not one that this build made");
         let (head, seq) = text.split_once('-').ok_or_else(malformed)?;
         let seq = u64::from_str_radix(seq, 16).map_err(|_| malformed())?;
         let (order, filter) = match head.split_at_checked(2) {

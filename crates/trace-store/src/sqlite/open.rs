@@ -92,7 +92,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
         schema::create(&db, options.random.as_ref())?;
         sync_folder(&path)?;
     } else {
-        // RecordLookup anything is written: a planted trigger would run.
+        // Before anything is written: a planted trigger would run.
         foreign_objects::refuse(schema::foreign_objects(&db)?)?;
     }
     if format_version(&db)? < FORMAT_VERSION {

@@ -207,7 +207,7 @@ impl Writer {
             },
             done => done,
         };
-        // RecordLookup anything is acknowledged: what went into a removed file is lost.
+        // Before anything is acknowledged: what went into a removed file is lost.
         let done = done.and_then(|done| {
             self.log = match level {
                 Durability::Disk => self.watch.check()?,

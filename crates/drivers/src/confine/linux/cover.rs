@@ -1,10 +1,10 @@
 //! Covering what is denied by mounts that only this process and its children see.
 //!
-//! Landlock can only allow, and what it allows it allows with all below, also what is made later.
-//! So it cannot say "this folder, except for one entry". A mount over the entry can. What keeps the
-//! child from taking it away again is that it has no right to: Landlock forbids mounts to whoever
-//! is under its rules, the capability is gone, and a user namespace of the child's own would get
-//! the mounts locked.
+//! Landlock can only allow, and whatever it allows includes everything below, even what is created
+//! later. So it cannot say "this folder, except for one entry". A mount over the entry can. What
+//! keeps the child from taking it away again is that it has no right to: Landlock forbids mounts to
+//! whoever is under its rules, the capability is gone, and a user namespace of the child's own
+//! would get the mounts locked.
 
 use std::collections::BTreeSet;
 use std::os::linux::fs::MetadataExt as _;
@@ -110,7 +110,8 @@ impl Targets {
         Ok(())
     }
 
-    /// Covers folders by one that is empty and was removed: it has nothing and takes nothing.
+    /// Covers each folder with an empty, already deleted directory: nothing is in it and nothing
+    /// can be created in it.
     fn cover_folders(&self) -> Result<(), String> {
         let Some((first, others)) = self.folders.split_first() else { return Ok(()) };
         let at = |error| failed(&first.path, error);
@@ -122,7 +123,7 @@ impl Targets {
         for folder in others {
             mount_bind(&empty, &folder.path).map_err(|error| failed(&folder.path, error))?;
         }
-        // The last, for it hides the way to the empty folder.
+        // Done last, because it hides the path to the empty folder.
         mount_bind(&empty, &first.path).map_err(at)?;
         unlinkat(&scratch, EMPTY, AtFlags::REMOVEDIR).map_err(at)?;
         self.folders.iter().try_for_each(|folder| read_only(&folder.path))

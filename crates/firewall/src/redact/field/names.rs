@@ -1,6 +1,6 @@
 //! Names of fields, as lower-case words with single blanks, each list sorted.
 
-/// Names at whose end a name is that of a secret: `db_password`, `stripeApiKey`.
+/// Endings that mark a field name as that of a secret: `db_password`, `stripeApiKey`.
 pub(super) const SECRET_ENDINGS: &[&str] = &[
     "access code",
     "access key",
@@ -375,6 +375,6 @@ pub(super) const SECRETS: &[&str] = &[
     "value",
 ];
 
-/// The kinds of those names that count under a tag alone; the others have none, and no contract
-/// shows what stands under them by its kind.
+/// Kinds for names that count only under a tag. The others have no kind, so no contract can
+/// disclose their values by kind.
 pub(super) const TAGGED_KINDS: &[(&str, &str)] = &[("ip", "ip"), ("pan", "card")];
