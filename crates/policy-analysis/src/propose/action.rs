@@ -108,7 +108,7 @@ fn by_words(text: &ToolText, hints: Hints) -> Classification {
         (None, None) => Classification {
             action: Action::Unknown,
             vague: true,
-            why: "no word says what it does".to_owned(),
+            why: "its words do not say what it does".to_owned(),
         },
     }
 }

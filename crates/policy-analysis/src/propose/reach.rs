@@ -175,7 +175,7 @@ pub(super) fn of(text: &ToolText, hints: Hints) -> Reach {
     match local {
         Some(word) => Reach::local(format!("`{}` is local", weaver_text::escape::line(word))),
         None if own_data::is_own(text) => Reach::local("it is about the user's own things"),
-        None => Reach::open("nothing says that it stays here"),
+        None => Reach::open("nothing shows that it stays on this machine"),
     }
 }
 
