@@ -6,15 +6,15 @@
 //! out of it; keeping a tool from following it is the business of confinement.
 
 /// The folders that a text leads through, without `.` and `..`.
-struct Steps<'t> {
+struct NormalisedPath<'t> {
     absolute: bool,
-    steps: Vec<&'t str>,
+    components: Vec<&'t str>,
 }
 
 /// Reads a path. `None` for one that another reader may understand otherwise: one with a
 /// backslash, a control character, a drive letter or a leading `~`, and one that climbs out of
 /// where it starts.
-fn read(text: &str) -> Option<Steps<'_>> {
+fn read(text: &str) -> Option<NormalisedPath<'_>> {
     let mut bytes = text.bytes();
     let drive = bytes.next().is_some_and(|b| b.is_ascii_alphabetic()) && bytes.next() == Some(b':');
     if text.is_empty() || drive || text.starts_with('~') {
@@ -23,28 +23,28 @@ fn read(text: &str) -> Option<Steps<'_>> {
     if text.chars().any(|c| c == '\\' || c.is_control()) {
         return None;
     }
-    let mut steps = Vec::new();
-    for step in text.split('/') {
-        match step {
+    let mut components = Vec::new();
+    for component in text.split('/') {
+        match component {
             "" | "." => {}
             ".." => {
-                steps.pop()?;
+                components.pop()?;
             }
-            step => steps.push(step),
+            component => components.push(component),
         }
     }
-    Some(Steps { absolute: text.starts_with('/'), steps })
+    Some(NormalisedPath { absolute: text.starts_with('/'), components })
 }
 
 /// Whether a text can serve as a containing folder.
 pub(super) fn is_root(root: &str) -> bool {
-    read(root).is_some() && !root.split('/').any(|step| step == "..")
+    read(root).is_some() && !root.split('/').any(|component| component == "..")
 }
 
 /// Whether the path is the folder or below it. Both must be absolute, or both relative.
 pub(super) fn inside(path: &str, root: &str) -> bool {
     let (Some(path), Some(root)) = (read(path), read(root)) else { return false };
-    path.absolute == root.absolute && path.steps.starts_with(&root.steps)
+    path.absolute == root.absolute && path.components.starts_with(&root.components)
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(super) enum Covering {
 
 /// Covers these files and folders for this process and all that it starts.
 pub(super) fn cover(denied: &BTreeSet<PathBuf>) -> Result<(), String> {
-    let targets = Targets::of(denied)?;
+    let targets = HiddenPaths::of(denied)?;
     namespace::enter(CloneFlags::CLONE_NEWNS)?;
     let here = std::env::current_dir();
     // What is mounted outside later still comes in, and nothing of ours goes out.
@@ -54,7 +54,7 @@ pub(super) fn cover(denied: &BTreeSet<PathBuf>) -> Result<(), String> {
 }
 
 /// What has to be covered, by kind. What is not there cannot be covered.
-struct Targets {
+struct HiddenPaths {
     folders: Vec<Target>,
     files: Vec<Target>,
     /// The folders above them, the outermost first.
@@ -67,7 +67,7 @@ struct Target {
     inode: u64,
 }
 
-impl Targets {
+impl HiddenPaths {
     fn of(denied: &BTreeSet<PathBuf>) -> Result<Self, String> {
         let (mut folders, mut files): (Vec<Target>, Vec<Target>) = (Vec::new(), Vec::new());
         let mut above = BTreeSet::new();
