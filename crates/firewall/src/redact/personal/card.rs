@@ -18,6 +18,8 @@ pub(super) struct Card {
     pub(super) short: bool,
     /// It is published for tests, and nobody's.
     pub(super) published: bool,
+    /// Another card follows in the same line, and nothing that is in both is a third one.
+    pub(super) listed: bool,
 }
 
 /// The longest card number that starts with this token, if that is one of digits.
@@ -65,7 +67,8 @@ pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Card> {
                 sign.last == 0 && (!matches!(count, 14 | 16) || number.first() == Some(&b'1'));
             let published = test_cards::is_published(number);
             let short = sign.last == 0 && count == 13;
-            found = Some(Card { range: token.start..at, weak, short, published });
+            let listed = sign.last == b' ' && is_next_card(bytes, at + 1);
+            found = Some(Card { range: token.start..at, weak, short, published, listed });
         }
         let Some(next) = joined(bytes, at, &mut sign) else { break };
         at = next;
@@ -114,8 +117,8 @@ fn ends(bytes: &[u8], at: usize, sign: u8) -> bool {
         // A card in a table of floats ends in `.0`.
         b'.' => !byte(bytes, at + 1).is_ascii_digit() || is_nought(bytes, at + 1),
         b'-' => !(goes_on && (sign == b'-' || sign == 0)),
-        // Five groups of four are no card, whatever the sum of the first four.
-        b' ' if sign == b' ' => !is_group_of_four(bytes, at + 1),
+        // Five groups of four are no card, whatever the sum of the first four; eight may be two.
+        b' ' if sign == b' ' => !is_group_of_four(bytes, at + 1) || is_next_card(bytes, at + 1),
         _ => !next.is_ascii_alphanumeric(),
     }
 }
@@ -124,6 +127,16 @@ fn is_group_of_four(bytes: &[u8], at: usize) -> bool {
     (at..at + 4).all(|at| byte(bytes, at).is_ascii_digit())
         && !byte(bytes, at + 4).is_ascii_alphanumeric()
         && byte(bytes, at + 4) != b'/'
+}
+
+/// True for four groups of four with blanks between them that are a card.
+fn is_next_card(bytes: &[u8], at: usize) -> bool {
+    let mut digits = [0_u8; 16];
+    for (place, digit) in digits.iter_mut().enumerate() {
+        *digit = byte(bytes, at + place + place / 4);
+    }
+    let blanks = [4, 9, 14].iter().all(|place| byte(bytes, at + place) == b' ');
+    blanks && digits.iter().all(u8::is_ascii_digit) && is_card(&digits)
 }
 
 /// True for a nought that is no part of a longer number.

@@ -57,6 +57,19 @@ fn cards_have_a_brand_a_length_and_a_sum() {
 }
 
 #[test]
+fn each_of_many_cards_in_a_line_is_found_and_five_groups_are_none() {
+    let one = "4539 1488 0343 6467";
+    for many in [1, 2, 9] {
+        let text = format!("paid with {} today", [one].repeat(many).join(" "));
+        let found: Vec<&str> = shown(&text).into_iter().map(|(_, value)| value).collect();
+        assert_eq!(found, [one].repeat(many), "{text}");
+    }
+    for none in [format!("{one} 1234"), format!("{one} 1234 5678 9012 3456")] {
+        assert!(!shown(&none).contains(&(CARD, one)), "{none}");
+    }
+}
+
+#[test]
 fn a_short_address_with_two_colons_counts_where_the_words_say_so() {
     assert_eq!(shown("src=a1:: dst=b2::1"), [(V6, "a1::"), (V6, "b2::1")]);
     assert_eq!(shown("a1::/16"), [(V6, "a1::/16")]);
