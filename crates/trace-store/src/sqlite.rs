@@ -4,6 +4,7 @@ mod answers;
 mod blobs;
 mod events;
 mod fault;
+mod file_identity;
 mod foreign_objects;
 mod foreign_write;
 mod group_commit;

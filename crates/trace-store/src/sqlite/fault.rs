@@ -39,6 +39,20 @@ pub(super) fn passes(error: &LedgerError) -> bool {
     matches!(error, LedgerError::Busy { .. } | LedgerError::Full(_))
 }
 
+/// What is said for good once the writer has ended.
+pub(super) fn ending(error: &LedgerError) -> LedgerError {
+    if error.is_refusal() { LedgerError::Failed(error.to_string()) } else { error.clone() }
+}
+
+/// Whatever stops the writer closes the ledger; what passes does not stop it.
+pub(super) fn fatal(error: &LedgerError) -> LedgerError {
+    match error {
+        LedgerError::Failed(_) | LedgerError::Damaged(_) => error.clone(),
+        other if passes(other) => other.clone(),
+        other => LedgerError::Failed(other.to_string()),
+    }
+}
+
 pub(super) fn from_io(what: &str, path: &std::path::Path, error: &std::io::Error) -> LedgerError {
     LedgerError::Failed(format!("{what} {}: {error}", path.display()))
 }

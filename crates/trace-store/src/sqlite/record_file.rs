@@ -11,6 +11,7 @@ use weaver_types::ledger::{
 use weaver_types::{Clock, SystemClock, Tenant};
 
 use super::fault::{damaged, from_number, from_sql, poisoned, to_sql};
+use super::file_identity::FileIdentity;
 use super::reader::Snapshots;
 use super::rows::TransactionRecords;
 use super::statement::run;
@@ -271,7 +272,7 @@ fn connect(place: &FileLocation) -> Result<Connection, LedgerError> {
     let mut db = Connection::open_with_flags(path, flags).map_err(|error| from_sql(&error))?;
     db.busy_timeout(Duration::ZERO).map_err(|error| from_sql(&error))?;
     // Nothing is changed in a file that is something else.
-    let new = place.patiently(|| identity(&db)).and_then(|file| is_new(&file))?;
+    let new = place.patiently(|| FileIdentity::read(&db)).and_then(is_new)?;
     if !new {
         db.busy_timeout(place.patience).map_err(|error| from_sql(&error))?;
         foreign_objects::refuse(foreign_objects::find(&db, &[&[TABLES]])?)?;
@@ -294,25 +295,10 @@ fn connect(place: &FileLocation) -> Result<Connection, LedgerError> {
     Ok(db)
 }
 
-/// What a file says it is.
-struct FileIdentity {
-    application: i64,
-    version: i64,
-    tables: i64,
-}
-
-fn identity(db: &Connection) -> Result<FileIdentity, Error> {
-    let number = |name: &str| db.pragma_query_value(None, name, |row| row.get(0));
-    let tables = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    let (application, version) = (number("application_id")?, number("user_version")?);
-    Ok(FileIdentity { application, version, tables })
-}
-
 /// True when the file is still empty; an error when it is something else, or newer.
-fn is_new(file: &FileIdentity) -> Result<bool, LedgerError> {
-    let FileIdentity { application, version, tables } = *file;
-    if application == i64::from(RECORDS_APPLICATION_ID) {
-        return match from_number("the format version", version)? {
+fn is_new(file: FileIdentity) -> Result<bool, LedgerError> {
+    if file.application == i64::from(RECORDS_APPLICATION_ID) {
+        return match from_number("the format version", file.version)? {
             RECORDS_VERSION => Ok(false),
             found if found > RECORDS_VERSION => {
                 let what = "the file of records".to_owned();
@@ -321,7 +307,7 @@ fn is_new(file: &FileIdentity) -> Result<bool, LedgerError> {
             found => Err(damaged(format!("there never was a format version {found}"))),
         };
     }
-    if application == 0 && version == 0 && tables == 0 {
+    if file.is_empty() {
         return Ok(true);
     }
     Err(LedgerError::Damaged(
@@ -333,7 +319,7 @@ fn is_new(file: &FileIdentity) -> Result<bool, LedgerError> {
 fn create(db: &mut Connection, place: &FileLocation) -> Result<(), LedgerError> {
     let sql = |error: Error| from_sql(&error);
     let transaction = place.begin(db)?;
-    if !is_new(&identity(&transaction).map_err(sql)?)? {
+    if !is_new(FileIdentity::read(&transaction).map_err(sql)?)? {
         return Ok(());
     }
     transaction.execute_batch(TABLES).map_err(sql)?;

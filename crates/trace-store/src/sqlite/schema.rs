@@ -6,7 +6,8 @@ use weaver_types::ledger::{Head, LedgerError, MAX_PAGE};
 use weaver_types::{LogId, Random, Timestamp};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
-use super::statement::{format_version, pragma, run_counted};
+use super::file_identity::FileIdentity;
+use super::statement::{format_version, run_counted};
 use super::sums::{self, Sums};
 use super::{events, foreign_objects, orphaned_blobs, tiles};
 use crate::blob::{BLOB_KEY, BlobKey};
@@ -70,9 +71,9 @@ const EXTENT_1: &str = "SELECT log, size, root, frontier,
 
 /// True when the file is still empty; an error when it is something else than a ledger, or newer.
 pub(super) fn is_new(db: &Connection) -> Result<bool, LedgerError> {
-    let (application, version) = (pragma(db, "application_id")?, pragma(db, "user_version")?);
-    if application == i64::from(APPLICATION_ID) {
-        let found = from_number("the format version", version)?;
+    let file = FileIdentity::read(db).map_err(|error| from_sql(&error))?;
+    if file.application == i64::from(APPLICATION_ID) {
+        let found = from_number("the format version", file.version)?;
         return match found {
             1..=FORMAT_VERSION => Ok(false),
             found if found > FORMAT_VERSION => {
@@ -82,10 +83,7 @@ pub(super) fn is_new(db: &Connection) -> Result<bool, LedgerError> {
             found => Err(damaged(format!("there never was a format version {found}"))),
         };
     }
-    let tables: i64 = db
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-        .map_err(|error| from_sql(&error))?;
-    if application == 0 && version == 0 && tables == 0 {
+    if file.is_empty() {
         return Ok(true);
     }
     Err(LedgerError::Damaged("the file is an SQLite database, but no ledger; name another".into()))

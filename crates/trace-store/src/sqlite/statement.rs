@@ -25,7 +25,7 @@ pub(super) fn run_counted(
 }
 
 /// A pragma whose value is a number.
-pub(super) fn pragma(db: &Connection, name: &str) -> SqlResult<i64> {
+fn pragma(db: &Connection, name: &str) -> SqlResult<i64> {
     db.pragma_query_value(None, name, |row| row.get(0)).map_err(|error| from_sql(&error))
 }
 

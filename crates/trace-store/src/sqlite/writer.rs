@@ -20,7 +20,7 @@ use weaver_types::Timestamp;
 use weaver_types::ledger::{Completer, Durability, Head, LedgerError, Receipt};
 
 use super::answers::Answers;
-use super::fault::{from_sql, passes};
+use super::fault::{ending, fatal, from_sql, passes};
 use super::foreign_write::ForeignWriteCheck;
 use super::orphaned_blobs::OrphanedBlobs;
 use super::pruning::Transaction;
@@ -379,20 +379,6 @@ impl Writer {
 fn refuse(group: Vec<WriteRequest>, error: &LedgerError) {
     for work in group {
         work.completer.complete(Err(error.clone()));
-    }
-}
-
-/// What is said for good once the writer has ended.
-fn ending(error: &LedgerError) -> LedgerError {
-    if error.is_refusal() { LedgerError::Failed(error.to_string()) } else { error.clone() }
-}
-
-/// Whatever stops the writer closes the ledger; what passes does not stop it.
-fn fatal(error: &LedgerError) -> LedgerError {
-    match error {
-        LedgerError::Failed(_) | LedgerError::Damaged(_) => error.clone(),
-        other if passes(other) => other.clone(),
-        other => LedgerError::Failed(other.to_string()),
     }
 }
 

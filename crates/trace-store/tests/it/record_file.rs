@@ -62,6 +62,20 @@ fn counted(id: &str, max: i64, durability: Durability) -> Batch {
     Batch { add: vec![Add { key: key(id), delta: 1, min: 0, max }], ..Batch::new(durability) }
 }
 
+/// Whoever opens a file while another makes its tables finds none of it, or all.
+#[test]
+fn several_that_make_a_file_at_once_all_have_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..150 {
+        let path = folder.path().join(format!("records-{round}"));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| open(&path));
+            }
+        });
+    }
+}
+
 #[test]
 fn both_stores_of_records_conform() {
     const NONE: &[String] = &[];

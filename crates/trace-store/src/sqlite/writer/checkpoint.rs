@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use weaver_types::ledger::LedgerError;
 
-use super::{Writer, fatal};
-use crate::sqlite::fault::{from_sql, passes};
+use super::Writer;
+use crate::sqlite::fault::{fatal, from_sql, passes};
 use crate::sqlite::reader::PATIENCE;
 
 impl Writer {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use weaver_types::ledger::LedgerError;
 
-use super::{Writer, fatal};
+use super::Writer;
 use crate::log::Tip;
-use crate::sqlite::fault::{from_sql, passes};
+use crate::sqlite::fault::{fatal, from_sql, passes};
 use crate::sqlite::reader::PATIENCE;
 use crate::sqlite::sums::Sums;
 use crate::sqlite::{foreign_write, tiles};
