@@ -36,6 +36,7 @@ mod log_tail;
 mod masked_arguments;
 mod masks;
 mod open_call;
+mod parameter_list;
 mod partial_results;
 mod pending_grants;
 mod pipeline;
@@ -84,6 +85,7 @@ pub use error::{KernelError, KeyRingError, RegistryError, TokenError};
 pub use function::FnDriver;
 pub use invocation::{Explanation, Grant, Invocation};
 pub use kernel::Kernel;
+pub use parameter_list::parameter_list;
 pub use partial_results::PartialResults;
 pub use pipeline::{
     DryRun, MemoryAccess, MemoryNote, Received, RevocationSubject, RunEnd, instrument,

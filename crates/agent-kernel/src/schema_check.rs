@@ -2,10 +2,10 @@
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
-use weaver_text::escape;
 use weaver_types::{Capability, JsonRows};
 
 use crate::error::RegistryError;
+use crate::parameter_list;
 use crate::row_schema::RowSchemas;
 use crate::schema_weight::weigh;
 
@@ -31,7 +31,9 @@ impl SchemaCheck {
         let schema = capability.spec().input_schema.as_ref();
         let mut check = Self::new(capability, "input", schema)?;
         if let Some(compiled) = &mut check.0 {
-            compiled.parameters = schema.and_then(parameters);
+            compiled.parameters = schema
+                .map(|schema| parameter_list(schema, MAX_PARAMETERS))
+                .filter(|parameters| !parameters.is_empty());
         }
         Ok(check)
     }
@@ -111,27 +113,6 @@ impl SchemaCheck {
 
 /// The most parameters that a message names.
 const MAX_PARAMETERS: usize = 20;
-
-/// `path, head?, tail?`: the parameters of a schema, the required ones first.
-fn parameters(schema: &Value) -> Option<String> {
-    let names = schema.get("properties")?.as_object()?;
-    let required = schema.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| {
-        required.is_some_and(|all| all.iter().any(|required| required.as_str() == Some(name)))
-    };
-    let mut words: Vec<(bool, String)> = names
-        .keys()
-        .map(|name| {
-            let optional = !is_required(name);
-            let shown = escape::line(escape::truncate(name, 40));
-            (optional, if optional { format!("{shown}?") } else { shown.into_owned() })
-        })
-        .collect();
-    words.sort();
-    let more = if words.len() > MAX_PARAMETERS { ", …" } else { "" };
-    let words: Vec<String> = words.into_iter().take(MAX_PARAMETERS).map(|(_, word)| word).collect();
-    (!words.is_empty()).then(|| format!("{}{more}", words.join(", ")))
-}
 
 /// Rows that are checked together.
 const PART: usize = 1_000;

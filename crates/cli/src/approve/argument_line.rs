@@ -1,7 +1,10 @@
 //! The arguments of a waiting call on one line, for a list of several.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value};
 use weaver_agent_kernel::OpenApproval;
+use weaver_types::CapabilityId;
 
 use super::approval_records::ApprovalRecord;
 use super::screen;
@@ -11,27 +14,52 @@ const MAX_VALUE: usize = 60;
 /// The most characters of the line.
 const MAX_LINE: usize = 120;
 
-/// `url: "https://example.org/", raw: true`. Where other requests of the same capability stand in the
-/// list, those arguments come first in which this one differs from one of them.
-pub(super) fn of(open: &OpenApproval, listed: &[ApprovalRecord]) -> Option<String> {
-    let request = &open.request;
-    let arguments = request.arguments.as_object()?;
-    let others: Vec<&Map<String, Value>> = listed
-        .iter()
-        .filter_map(|held| match held {
-            ApprovalRecord::Open(other) => Some(&other.request),
-            ApprovalRecord::Ended(_) | ApprovalRecord::Unreadable { .. } => None,
-        })
-        .filter(|other| other.capability == request.capability && other.id != request.id)
-        .filter_map(|other| other.arguments.as_object())
-        .collect();
-    line(arguments, &others)
+/// The names of the arguments in which the requests of a list differ, by capability.
+#[derive(Debug, Default)]
+pub(super) struct DifferingArguments<'a> {
+    by_capability: BTreeMap<&'a CapabilityId, DifferingNames<'a>>,
 }
 
-fn line(arguments: &Map<String, Value>, others: &[&Map<String, Value>]) -> Option<String> {
-    let differs = |name: &str| others.iter().any(|other| other.get(name) != arguments.get(name));
+/// What the calls of one capability differ in.
+#[derive(Debug, Default)]
+struct DifferingNames<'a> {
+    /// The call with which all others are compared.
+    first: Option<&'a Map<String, Value>>,
+    names: BTreeSet<&'a str>,
+}
+
+impl<'a> DifferingArguments<'a> {
+    pub(super) fn among(listed: &'a [ApprovalRecord]) -> Self {
+        let mut differing = Self::default();
+        for held in listed {
+            let ApprovalRecord::Open(open) = held else { continue };
+            if let Some(arguments) = open.request.arguments.as_object() {
+                let names = differing.by_capability.entry(&open.request.capability).or_default();
+                names.compare(arguments);
+            }
+        }
+        differing
+    }
+
+    /// `url: "https://example.org/", raw: true`: what differs comes first.
+    pub(super) fn line(&self, open: &OpenApproval) -> Option<String> {
+        let names = self.by_capability.get(&open.request.capability).map(|of| &of.names);
+        line(open.request.arguments.as_object()?, names.unwrap_or(&BTreeSet::new()))
+    }
+}
+
+impl<'a> DifferingNames<'a> {
+    fn compare(&mut self, arguments: &'a Map<String, Value>) {
+        let first = *self.first.get_or_insert(arguments);
+        let names = first.keys().chain(arguments.keys());
+        let differing = names.filter(|name| first.get(*name) != arguments.get(*name));
+        self.names.extend(differing.map(String::as_str));
+    }
+}
+
+fn line(arguments: &Map<String, Value>, differing: &BTreeSet<&str>) -> Option<String> {
     let mut named: Vec<(&String, &Value)> = arguments.iter().collect();
-    named.sort_by_key(|(name, _)| !differs(name));
+    named.sort_by_key(|(name, _)| !differing.contains(name.as_str()));
     let words: Vec<String> = named
         .into_iter()
         .map(|(name, value)| {
@@ -52,26 +80,29 @@ mod tests {
 
     use super::*;
 
-    fn told(arguments: &Value, others: &[Value]) -> Option<String> {
-        let others: Vec<_> = others.iter().filter_map(Value::as_object).collect();
-        line(arguments.as_object().unwrap(), &others)
+    /// The line of the first of these calls, listed with the others.
+    fn first_line(calls: &[Value]) -> Option<String> {
+        let mut differing = DifferingNames::default();
+        let calls: Vec<_> = calls.iter().filter_map(Value::as_object).collect();
+        calls.iter().for_each(|arguments| differing.compare(arguments));
+        line(calls.first()?, &differing.names)
     }
 
     #[test]
     fn what_differs_comes_first() {
         let mail = |to: &str| json!({"body": "hello", "cc": null, "to": to});
-        let alone = told(&mail("a@b.c"), &[]).unwrap();
+        let alone = first_line(&[mail("a@b.c")]).unwrap();
         assert_eq!(alone, r#"body: "hello", cc: null, to: "a@b.c""#);
-        let beside = told(&mail("a@b.c"), &[mail("a@b.c"), mail("x@y.z")]).unwrap();
-        assert_eq!(beside, r#"to: "a@b.c", body: "hello", cc: null"#);
-        assert_eq!(told(&json!({}), &[mail("a")]), None);
+        let listed = first_line(&[mail("a@b.c"), mail("a@b.c"), mail("x@y.z")]).unwrap();
+        assert_eq!(listed, r#"to: "a@b.c", body: "hello", cc: null"#);
+        assert_eq!(first_line(&[json!({}), mail("a")]), None);
     }
 
     #[test]
     fn a_line_is_bounded_and_moves_no_cursor() {
         let many: Map<String, Value> =
             (0..50).map(|n| (format!("name{n}"), json!("\u{1b}[2J\u{202e}".repeat(40)))).collect();
-        let text = told(&Value::Object(many), &[]).unwrap();
+        let text = first_line(&[Value::Object(many)]).unwrap();
         assert!(text.chars().count() <= MAX_LINE, "{text}");
         assert!(!text.chars().any(weaver_text::escape::needs_escape), "{text}");
     }

@@ -6,7 +6,7 @@ use weaver_types::{Authority, Timestamp};
 use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
 use super::args::List;
-use super::argument_line;
+use super::argument_line::DifferingArguments;
 use super::duration::words;
 use super::screen;
 use crate::{Exit, Failure, output};
@@ -20,11 +20,12 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     let mut found = approval_records::all(&place, |held| args.all || held.waits(now))?;
     // What waits for somebody comes before what somebody has granted already.
     found.sort_by_key(|held| held.status(now) == "granted");
+    let differing = DifferingArguments::among(&found);
     for held in &found {
         if args.output.json {
             output::line(&screen::json(&approval_records::summary(held, now)))?;
         } else {
-            output::text(&line(held, &found, now))?;
+            output::text(&line(held, &differing, now))?;
         }
     }
     if found.is_empty() && !args.output.json {
@@ -33,9 +34,12 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// What, for whom and how long still; its arguments, beside those of the others that are listed; why, and
-/// what it needs: three lines at most.
-pub(super) fn line(held: &ApprovalRecord, listed: &[ApprovalRecord], now: Timestamp) -> String {
+/// What, for whom and how long still; its arguments; why, and what it needs: three lines at most.
+pub(super) fn line(
+    held: &ApprovalRecord,
+    differing: &DifferingArguments<'_>,
+    now: Timestamp,
+) -> String {
     let status = held.status(now);
     match held {
         ApprovalRecord::Open(open) => {
@@ -46,7 +50,7 @@ pub(super) fn line(held: &ApprovalRecord, listed: &[ApprovalRecord], now: Timest
             let (agreed, needed) = (open.state.votes().len(), open.needed());
             let why = screen::line(&request.detail, MAX_SHOWN);
             let authority = authority(&request.authority);
-            let arguments = argument_line::of(open, listed);
+            let arguments = differing.line(open);
             let arguments = arguments.map(|line| format!("    {line}\n")).unwrap_or_default();
             format!(
                 "{}  {}  {}  {status}, {age} old, {left} left, {agreed} of {needed} agreed\n\

@@ -10,6 +10,7 @@ use weaver_types::{Digest, ReasonCode, Timestamp};
 use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
 use super::args::Show;
+use super::argument_line::DifferingArguments;
 use super::duration::words;
 use super::list::{self, authority};
 use super::person;
@@ -47,14 +48,16 @@ pub(super) fn run(args: &Show) -> Result<Exit, Failure> {
     match &held {
         ApprovalRecord::Open(open) => output::text(&Shown::of(&place, open, now)?.text)?,
         ApprovalRecord::Ended(ended) => {
-            let text = list::line(&held, &[], now);
+            let text = list::line(&held, &DifferingArguments::default(), now);
             let run = screen::line(ended.run.as_str(), 160);
             output::text(&format!(
                 "{text}run: {run}\ndigest: {}\nIts arguments were erased when it ended.\n",
                 ended.digest
             ))?;
         }
-        ApprovalRecord::Unreadable { .. } => output::text(&list::line(&held, &[], now))?,
+        ApprovalRecord::Unreadable { .. } => {
+            output::text(&list::line(&held, &DifferingArguments::default(), now))?
+        }
     }
     Ok(Exit::Ok)
 }

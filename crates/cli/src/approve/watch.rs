@@ -9,6 +9,7 @@ use weaver_types::Timestamp;
 use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
 use super::args::Watch;
+use super::argument_line::DifferingArguments;
 use super::list;
 use super::screen;
 use crate::{Exit, Failure, output};
@@ -90,7 +91,11 @@ fn tell(
         }
         output::line(&screen::json(&value))?;
     } else {
-        output::text(&format!("{} {}", output::bold(news), list::line(held, &[], now)))?;
+        output::text(&format!(
+            "{} {}",
+            output::bold(news),
+            list::line(held, &DifferingArguments::default(), now)
+        ))?;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use weaver_types::{OsRandom, RunId};
 use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
 use super::args::{Clock, EndRun, Revoke, SignWith};
+use super::argument_line::DifferingArguments;
 use super::person::Person;
 use super::rejected::{refused, unknown};
 use super::{confirm, duration, inbox, list, screen};
@@ -35,7 +36,7 @@ pub(super) fn revoke_request(args: &Revoke) -> Result<Exit, Failure> {
             weaver_types::RequestId::parse(id).map_err(|_| unknown("request", id))?
         }
     };
-    let shown = list::line(&held, &[], now());
+    let shown = list::line(&held, &DifferingArguments::default(), now());
     say(
         &place,
         &args.sign,

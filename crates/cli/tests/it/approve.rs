@@ -142,9 +142,8 @@ fn a_wrong_passphrase_writes_nothing() {
 #[test]
 fn what_waits_is_listed_with_the_arguments_that_differ() {
     let desk = Desk::new();
-    for (branch, note) in [("main", "x"), ("next", "x")] {
-        desk.held("repo.push", &json!({ "a_note": note, "branch": branch }));
-    }
+    let [first, _second] = ["main", "next"]
+        .map(|branch| desk.held("repo.push", &json!({ "a_note": "x", "branch": branch })));
     let listed = desk.approve(&["list"]).out;
     for branch in ["main", "next"] {
         let line = format!("    branch: \"{branch}\", a_note: \"x\"\n");
@@ -152,6 +151,13 @@ fn what_waits_is_listed_with_the_arguments_that_differ() {
     }
     let one = &lines(&desk.approve(&["list", "--json"]))[0];
     assert_eq!(one["arguments"]["branch"], "main", "{one}");
+    // What is granted already comes after what still waits.
+    desk.signed("alice", &["grant", &first]);
+    desk.deliver();
+    let listed = lines(&desk.approve(&["list", "--json"]));
+    let status: Vec<_> =
+        listed.iter().map(|one| (&one["arguments"]["branch"], &one["status"])).collect();
+    assert_eq!(status, [(&json!("next"), &json!("waiting")), (&json!("main"), &json!("granted"))]);
 }
 
 #[test]

@@ -44,27 +44,37 @@ impl Passphrase {
         Self::new(Zeroizing::new(text))
     }
 
-    /// Asks twice on the terminal for a new passphrase. What will not do is asked for again, three times
-    /// in all.
+    /// Asks twice on the terminal for a new passphrase. What will not do is asked for again, three
+    /// times in all.
     ///
     /// # Errors
     /// As [`Passphrase::ask`]; then [`SecretError::Mismatch`], or [`SecretError::Passphrase`] for one
     /// that is too short.
     pub fn ask_new() -> Result<Self, SecretError> {
-        let mut answer = Self::ask_twice("New passphrase: ");
+        Self::new_from(Self::ask)
+    }
+
+    /// A new passphrase from whoever answers a prompt.
+    fn new_from(
+        mut ask: impl FnMut(&str) -> Result<Self, SecretError>,
+    ) -> Result<Self, SecretError> {
+        let mut answer = Self::same_twice("New passphrase: ", &mut ask);
         for _ in 1..TRIES {
             let Err(problem @ (SecretError::Passphrase(_) | SecretError::Mismatch)) = &answer
             else {
                 break;
             };
-            answer = Self::ask_twice(&format!("{problem}\nNew passphrase: "));
+            answer = Self::same_twice(&format!("{problem}\nNew passphrase: "), &mut ask);
         }
         answer
     }
 
-    fn ask_twice(prompt: &str) -> Result<Self, SecretError> {
-        let first = Self::ask(prompt)?.long_enough()?;
-        let second = Self::ask("The same again: ")?;
+    fn same_twice(
+        prompt: &str,
+        mut ask: impl FnMut(&str) -> Result<Self, SecretError>,
+    ) -> Result<Self, SecretError> {
+        let first = ask(prompt)?.long_enough()?;
+        let second = ask("The same again: ")?;
         if *first.0 == *second.0 { Ok(first) } else { Err(SecretError::Mismatch) }
     }
 
@@ -140,6 +150,25 @@ mod tests {
         assert!(new("seven77").unwrap().long_enough().is_err());
         assert!(new("eight888").unwrap().long_enough().is_ok());
         assert_eq!(format!("{:?}", new("hunter22").unwrap()), "Passphrase(redacted)");
+    }
+
+    /// What becomes of these answers, and how many of them were asked for.
+    fn answered(answers: &[&str]) -> (Result<Passphrase, SecretError>, usize) {
+        let mut asked = 0;
+        let answer = Passphrase::new_from(|_| {
+            let answer = answers.get(asked).expect("no more is asked for");
+            asked += 1;
+            new(answer)
+        });
+        (answer, asked)
+    }
+
+    #[test]
+    fn a_new_one_is_asked_for_three_times_at_most() {
+        let (answer, asked) = answered(&["short", "eight888", "eight889", "eight888", "eight888"]);
+        assert_eq!((answer.unwrap().as_bytes(), asked), (&b"eight888"[..], 5));
+        let (answer, asked) = answered(&["short", "", "seven77", "eight888"]);
+        assert!(matches!(answer, Err(SecretError::Passphrase(_))) && asked == 3);
     }
 
     #[test]

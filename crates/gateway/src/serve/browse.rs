@@ -10,7 +10,7 @@ use std::time::Duration;
 use contextweaver::card;
 use contextweaver::route::Router;
 use serde_json::{Map, Value, json};
-use weaver_agent_kernel::Caller;
+use weaver_agent_kernel::{Caller, parameter_list};
 use weaver_text::token::{Estimate, TokenCounter};
 use weaver_types::{Capability, CapabilityId, ReasonCode, Verdict};
 
@@ -20,6 +20,7 @@ use super::entry::UnavailableServer;
 use super::error::ServeError;
 use super::execute_tool::ExecuteTool;
 use super::message::shown;
+use super::near_name;
 use super::render::Reply;
 use super::sanitised_description;
 use crate::config::ExecuteTools;
@@ -35,8 +36,8 @@ const PAGE_TOKENS: usize = 1_500;
 const MAX_RANKED: usize = 500;
 /// Characters of a tool's first sentence.
 const MAX_SENTENCE: usize = 110;
-/// The most arguments that a line names.
-const MAX_ARGUMENTS: usize = 8;
+/// The most parameters that a line names.
+const MAX_PARAMETERS: usize = 8;
 
 /// Answers `tool_browse`.
 pub(crate) async fn call(
@@ -207,7 +208,10 @@ fn line(client: &Client, id: &CapabilityId) -> Option<String> {
     let sentence = weaver_text::escape::shorten(&sentence, MAX_SENTENCE);
     let run = run_with(client, entry.capability());
     let run = run.map(|tool| format!("[{tool}] ")).unwrap_or_default();
-    Some(format!("{id}({}) {run}{sentence}", arguments(entry.capability())).trim_end().to_owned())
+    let schema = spec.input_schema.as_ref();
+    let parameters =
+        schema.map(|schema| parameter_list(schema, MAX_PARAMETERS)).unwrap_or_default();
+    Some(format!("{id}({parameters}) {run}{sentence}").trim_end().to_owned())
 }
 
 /// With which tool a capability is run, where there are several.
@@ -215,33 +219,6 @@ fn run_with(client: &Client, capability: &Capability) -> Option<&'static str> {
     let (tools, policy) = (client.profile.execute_tools, client.gateway.kernel.policy());
     let tool = ExecuteTool::of(tools, capability, &policy);
     (tool != ExecuteTool::Any).then(|| tool.name())
-}
-
-/// The names of the arguments, those that may be left out with a question mark.
-fn arguments(capability: &Capability) -> String {
-    let schema = capability.spec().input_schema.as_ref();
-    let names = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
-    let required: BTreeSet<&str> = schema
-        .and_then(|schema| schema.get("required")?.as_array())
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    let Some(names) = names else { return String::new() };
-    let mut named: Vec<&String> = names.keys().collect();
-    named.sort_by_key(|name| !required.contains(name.as_str()));
-    let mut out: Vec<String> = named
-        .iter()
-        .take(MAX_ARGUMENTS)
-        .map(|name| {
-            let mark = if required.contains(name.as_str()) { "" } else { "?" };
-            format!("{}{mark}", weaver_text::escape::line(weaver_text::escape::truncate(name, 40)))
-        })
-        .collect();
-    if named.len() > MAX_ARGUMENTS {
-        out.push("…".to_owned());
-    }
-    out.join(", ")
 }
 
 /// The first sentence of a description.
@@ -282,7 +259,7 @@ fn schema(client: &Client, id: &str) -> Reply {
         }
         None => refused(
             ReasonCode::NotFound,
-            format!("no capability `{}` is known here; `tool_browse {{}}` lists all", shown(id)),
+            format!("no capability `{}` is known here. {}", shown(id), near_name::hint(client, id)),
         ),
     }
 }

@@ -55,14 +55,11 @@ pub(super) fn name_in(reply: &mut Reply) {
     if !reply.is_error || !reply.meta.is_empty() {
         return;
     }
-    let Some(mut body) = reply.structured.take() else { return };
-    let obstacles = body.get("obstacles").and_then(Value::as_array);
-    if obstacles.is_some_and(|all| all.iter().any(repairs))
-        && let Some(Value::String(message)) = body.get_mut("message")
-    {
-        message.push_str(" Say why the call is needed in the argument `_justification`.");
+    let body = reply.structured.as_ref();
+    let obstacles = body.and_then(|body| body.get("obstacles")?.as_array());
+    if obstacles.is_some_and(|all| all.iter().any(repairs)) {
+        reply.add_to_message("Say why the call is needed in the argument `_justification`.");
     }
-    *reply = Reply::error(body);
 }
 
 #[cfg(test)]

@@ -122,7 +122,7 @@ async fn execute(
         call::run(client, CallRequest { request, arguments: &inner, mode, options }).await?;
     let mut reply = render::invocation(client, &called, None);
     if called.invocation.decision.primary() == ReasonCode::NotFound {
-        near_name::name_in(client, &asked, &mut reply);
+        reply.add_to_message(&near_name::hint(client, asked.as_str()));
     }
     Ok(reply)
 }

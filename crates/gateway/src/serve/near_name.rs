@@ -2,38 +2,32 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use weaver_text::split;
 use weaver_types::CapabilityId;
 
 use super::client::Client;
-use super::render::Reply;
 
 /// The most names that an answer proposes.
 const MAX_NAMES: usize = 3;
 
-/// Names the nearest tools in the refusal of an unknown one. Only tools that this client is shown are
-/// looked at, so that a hidden tool is told from none by nothing.
-pub(super) fn name_in(client: &Client, unknown: &CapabilityId, reply: &mut Reply) {
+/// What to do about a name that no tool has. Only tools that this client is shown are looked at, so
+/// that a hidden tool is told from none by nothing.
+pub(super) fn hint(client: &Client, unknown: &str) -> String {
     let snapshot = client.gateway.tool_snapshot();
     let catalog = snapshot.router.as_ref().map(contextweaver::route::Router::catalog);
     let ids = catalog.into_iter().flat_map(|catalog| catalog.iter()).map(|item| &item.id);
     let offered: Vec<&str> =
         ids.filter(|id| client.offered(id)).map(CapabilityId::as_str).collect();
-    let near: Vec<String> = nearest(unknown.as_str(), &offered)
+    let near: Vec<String> = nearest(unknown, &offered)
         .into_iter()
         .take(MAX_NAMES)
         .map(|name| format!("`{name}`"))
         .collect();
-    let next = match near.as_slice() {
-        [] => " `tool_browse {}` lists all.".to_owned(),
-        [one] => format!(" Did you mean {one}?"),
-        several => format!(" Did you mean one of {}?", several.join(", ")),
-    };
-    let Some(mut body) = reply.structured.take() else { return };
-    if let Some(Value::String(message)) = body.get_mut("message") {
-        message.push_str(&next);
+    match near.as_slice() {
+        [] => "`tool_browse {}` lists all.".to_owned(),
+        [one] => format!("Did you mean {one}?"),
+        several => format!("Did you mean one of {}?", several.join(", ")),
     }
-    *reply = Reply::error(body);
 }
 
 /// The names nearest to one: those of the same tool at another server, else one that differs by a
@@ -48,31 +42,20 @@ fn nearest<'a>(unknown: &str, names: &[&'a str]) -> Vec<&'a str> {
     if let Some(near) = weaver_text::suggest::nearest(unknown, names.iter().copied()) {
         return vec![near];
     }
-    let words = words(wanted);
-    let mut having: Vec<&str> = names
-        .iter()
-        .copied()
-        .filter(|name| !words.is_empty() && words.is_subset(&self::words(name)))
+    let wanted = words(wanted);
+    let having = names.iter().copied().map(|name| (words(name), name));
+    let mut having: Vec<(usize, &str)> = having
+        .filter(|(words, _)| !wanted.is_empty() && wanted.is_subset(words))
+        .map(|(words, name)| (words.len(), name))
         .collect();
     // The fewer words more, the nearer.
-    having.sort_by_key(|name| (self::words(name).len(), *name));
-    having
+    having.sort_unstable();
+    having.into_iter().map(|(_, name)| name).collect()
 }
 
-/// The words of a name, in lower case: `readTextFile`, `read_text_file` and `read-text-file` have
-/// the same.
+/// The words of a name: `readTextFile`, `read_text_file` and `read-text-file` have the same.
 fn words(name: &str) -> BTreeSet<String> {
-    let mut spaced = String::new();
-    let mut before = ' ';
-    for c in name.chars() {
-        if c.is_uppercase() && before.is_lowercase() {
-            spaced.push(' ');
-        }
-        spaced.extend(c.to_lowercase());
-        before = c;
-    }
-    let words = spaced.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_owned).collect()
+    split::words(name).into_iter().collect()
 }
 
 #[cfg(test)]

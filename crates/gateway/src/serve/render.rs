@@ -46,6 +46,18 @@ impl Reply {
             json!({ "verdict": "ask", "reason": "invalid_arguments", "message": message.into() }),
         )
     }
+
+    /// Adds a sentence to the message of a refusal; a reply without a message stays as it is.
+    pub(crate) fn add_to_message(&mut self, sentence: &str) {
+        let body = self.structured.as_mut();
+        let message = body.and_then(|body| body.get_mut("message"));
+        let Some(Value::String(message)) = message else { return };
+        message.push(' ');
+        message.push_str(sentence);
+        if let Some(body) = &self.structured {
+            self.content = vec![text(body.to_string())];
+        }
+    }
 }
 
 fn text(text: impl Into<String>) -> Value {

@@ -1,0 +1,43 @@
+//! The parameters of a tool in one line, as a model reads them.
+
+use serde_json::Value;
+use weaver_text::escape;
+
+/// The longest name, in bytes.
+const MAX_NAME: usize = 40;
+
+/// `path, head?, tail?`: the names of the properties of an input schema, the required ones first,
+/// the others with a question mark. Beyond `most` names it ends with `…`; it is empty where the
+/// schema has none.
+///
+/// ```
+/// use serde_json::json;
+/// use weaver_agent_kernel::parameter_list;
+///
+/// let schema = json!({ "properties": { "head": {}, "path": {} }, "required": ["path"] });
+/// assert_eq!(parameter_list(&schema, 8), "path, head?");
+/// assert_eq!(parameter_list(&schema, 1), "path, …");
+/// ```
+#[must_use]
+pub fn parameter_list(schema: &Value, most: usize) -> String {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let names = properties.into_iter().flat_map(|properties| properties.keys());
+    let (first, rest): (Vec<&String>, Vec<&String>) =
+        names.partition(|name| required.contains(&name.as_str()));
+    let shown = |name: &str| escape::line(escape::truncate(name, MAX_NAME)).into_owned();
+    let first = first.into_iter().map(|name| shown(name));
+    let all = first.chain(rest.into_iter().map(|name| format!("{}?", shown(name))));
+    let mut words: Vec<String> = all.take(most.saturating_add(1)).collect();
+    if words.len() > most {
+        words.truncate(most);
+        words.push("…".to_owned());
+    }
+    words.join(", ")
+}
