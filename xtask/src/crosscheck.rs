@@ -69,7 +69,7 @@ fn collector(sh: &Shell, python: &Path) -> Result<()> {
     let package = found.succeeded("the package of the collector")?;
     let _named =
         sh.push_env("WEAVER_OTLP_COLLECTOR", Path::new(package.trim()).join("rotel-agent"));
-    ignored(sh, "weaver-cli", COLLECTOR_TEST)?;
+    run_ignored_test(sh, "weaver-cli", COLLECTOR_TEST)?;
     println!("crosscheck: a collector took in all spans and metrics");
     Ok(())
 }
@@ -77,11 +77,11 @@ fn collector(sh: &Shell, python: &Path) -> Result<()> {
 /// Has the test write its cases there.
 fn write(sh: &Shell, cases: &Path) -> Result<()> {
     let _told = sh.push_env("WEAVER_CROSSCHECK", cases);
-    ignored(sh, "weaver-trace-store", TEST)
+    run_ignored_test(sh, "weaver-trace-store", TEST)
 }
 
 /// Runs one test that other runs leave out; built as all tests are, so that nothing is built twice.
-fn ignored(sh: &Shell, package: &str, test: &str) -> Result<()> {
+fn run_ignored_test(sh: &Shell, package: &str, test: &str) -> Result<()> {
     let only = format!("package({package}) and test(={test})");
     let args = ["--run-ignored=only".to_owned(), "-E".to_owned(), only];
     test::nextest(sh, &args, &mut Tally::default())

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::Result;
 use xshell::Shell;
 
-use super::{PATIENCE, ignored};
+use super::{PATIENCE, run_ignored_test};
 use crate::child;
 
 const TEST: &str = "keychain::a_secret_service_keeps_the_secrets";
@@ -14,9 +14,10 @@ const PROGRAMS: [&str; 3] = ["dbus-run-session", "gnome-keyring-daemon", "secret
 /// The packages of Debian that have them.
 const PACKAGES: [&str; 4] = ["dbus", "dbus-bin", "gnome-keyring", "libsecret-tools"];
 
-/// Has a setup put its secrets into it and read them from there, where it is installed or can be.
+/// Has a setup put its secrets into it and read them from there, where it is installed. In CI it is
+/// installed first; nobody's own machine is changed.
 pub(super) fn run(sh: &Shell) -> Result<()> {
-    if !is_installed() {
+    if !is_installed() && std::env::var_os("CI").is_some() {
         install();
     }
     if !is_installed() {
@@ -24,7 +25,7 @@ pub(super) fn run(sh: &Shell) -> Result<()> {
         eprintln!("crosscheck: no Secret Service was tried; it takes the packages {packages}");
         return Ok(());
     }
-    ignored(sh, "weaver-cli", TEST)?;
+    run_ignored_test(sh, "weaver-cli", TEST)?;
     println!("crosscheck: a Secret Service kept the secrets of a setup");
     Ok(())
 }

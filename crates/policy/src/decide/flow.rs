@@ -84,3 +84,26 @@ fn word(confidentiality: Confidentiality) -> &'static str {
 fn hold(reason: ReasonCode, detail: &str) -> Contribution {
     Contribution::new(Check::Flow, Verdict::Hold, reason, detail).discharged_by(Discharge::Approval)
 }
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::CallId;
+
+    use super::*;
+
+    #[test]
+    fn one_tainting_call_is_named_and_the_others_counted() {
+        let cases = [
+            (0, "unnamed calls"),
+            (1, "`call_1`"),
+            (2, "`call_1` and 1 more call"),
+            (4, "`call_1` and 3 more calls"),
+        ];
+        for (calls, words) in cases {
+            let calls = (1..=calls).map(|n| CallId::parse(format!("call_{n}")).unwrap());
+            let label =
+                calls.fold(Label::undeclared_output(), |label, call| label.tainted_by(&call));
+            assert_eq!(tainting_calls(&label), words);
+        }
+    }
+}

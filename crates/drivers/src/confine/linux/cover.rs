@@ -36,21 +36,21 @@ pub(super) enum Covering {
 
 /// Covers these files and folders for this process and all that it starts.
 pub(super) fn cover(denied: &BTreeSet<PathBuf>) -> Result<(), String> {
-    let targets = HiddenPaths::of(denied)?;
+    let hidden = HiddenPaths::of(denied)?;
     namespace::enter(CloneFlags::CLONE_NEWNS)?;
     let here = std::env::current_dir();
     // What is mounted outside later still comes in, and nothing of ours goes out.
     let slave = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     mount_change("/", slave).map_err(|error| failed(Path::new("/"), error))?;
-    let covered = targets.pin().and_then(|()| targets.cover_folders());
-    let covered = covered.and_then(|()| targets.cover_files());
+    let covered = hidden.pin().and_then(|()| hidden.cover_folders());
+    let covered = covered.and_then(|()| hidden.cover_files());
     // The working directory is still the one below the mounts.
     let moved = here.and_then(std::env::set_current_dir);
     if moved.is_err() {
         std::env::set_current_dir("/").map_err(|error| format!("no working directory: {error}"))?;
     }
     covered?;
-    targets.verify()
+    hidden.verify()
 }
 
 /// What has to be covered, by kind. What is not there cannot be covered.
