@@ -3,8 +3,8 @@
 //! Calls that information flow, a rule or a person stopped are evidence for nothing. What is left is
 //! grouped by tool, and the arguments that say where a call goes (paths, hosts, receivers, amounts)
 //! are generalised no further than they repeat: files to their folders, addresses to sets of hosts,
-//! receivers to sets, amounts to ranges. Tools with the same pattern share a rule. Of a server that was
-//! read in several ways, the other reads are suggested too, in a rule of their own. What reaches out or
+//! receivers to sets, amounts to ranges. Tools with the same pattern share a rule. Of a server of
+//! which several tools were used, the others of the kind are suggested too, in a rule of their own. What reaches out or
 //! destroys (rung L4) is never allowed by a suggestion: its rule keeps asking.
 //!
 //! A suggestion is for an operator to read, to replay and to sign.
@@ -13,7 +13,7 @@ mod evidence;
 mod folders;
 mod grouping;
 mod pattern;
-mod sibling_reads;
+mod sibling_tools;
 mod text;
 mod values;
 mod widths;
@@ -46,8 +46,8 @@ pub struct SuggestedRule {
     pub named: Vec<String>,
     /// What it does not cover, in words.
     pub not_covered: String,
-    /// The tools of it that nobody called: reads of a server of which several others were called. The
-    /// calls are then those of the others.
+    /// The tools of it that nobody called, at a server of which others were called. The calls are then
+    /// those of the others.
     pub uncalled: BTreeSet<CapabilityId>,
 }
 
@@ -89,7 +89,7 @@ pub fn suggest<'c>(
         evidence.add(set, call);
     }
     let left_out = std::mem::take(&mut evidence.left_out);
-    let others = sibling_reads::sibling_reads(set, &evidence);
+    let others = sibling_tools::sibling_tools(set, &evidence);
     let mut suggestions = grouping::suggestions(evidence, left_out);
     suggestions.rules.extend(others);
     suggestions

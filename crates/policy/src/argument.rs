@@ -3,6 +3,7 @@
 mod host;
 mod number;
 mod path;
+mod path_search;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Number, Value};
@@ -61,6 +62,14 @@ pub struct ArgumentPredicate {
     /// The text is a path inside one of these folders, once `.` and `..` are resolved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inside: Vec<String>,
+    /// Whether the value holds paths, at whatever depth. A text is a path by the name of its field
+    /// ([`critical::names_path`](crate::critical::names_path)), or when it begins as paths do; text
+    /// for people is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holds_paths: Option<bool>,
+    /// The value holds paths, and each is inside one of these folders.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths_inside: Vec<String>,
     /// The text is a URL whose host, or a host name which, is one of these; `*.` before a name
     /// stands for the names below it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -109,6 +118,8 @@ impl ArgumentPredicate {
             suffix: Vec::new(),
             glob: Vec::new(),
             inside: Vec::new(),
+            holds_paths: None,
+            paths_inside: Vec::new(),
             domains: Vec::new(),
             min_length: None,
             max_length: None,
@@ -150,6 +161,7 @@ impl ArgumentPredicate {
             && self.min.as_ref().is_none_or(|min| number::at_least(value, min))
             && self.max.as_ref().is_none_or(|max| number::at_most(value, max))
             && self.fits_text(value)
+            && self.fits_paths(value)
             && self.fits_length(value)
     }
 
@@ -164,6 +176,13 @@ impl ArgumentPredicate {
             && (self.glob.is_empty() || self.glob.iter().any(|pattern| pattern.matches(text)))
             && (self.inside.is_empty() || self.inside.iter().any(|root| path::inside(text, root)))
             && (self.domains.is_empty() || host::among(text, &self.domains))
+    }
+
+    fn fits_paths(&self, value: &Value) -> bool {
+        let holds_paths = || path_search::holds_paths(&self.at, value);
+        let all_inside = || path_search::all_inside(&self.at, value, &self.paths_inside);
+        self.holds_paths.is_none_or(|wanted| holds_paths() == wanted)
+            && (self.paths_inside.is_empty() || all_inside())
     }
 
     fn fits_length(&self, value: &Value) -> bool {
@@ -194,7 +213,7 @@ impl ArgumentPredicate {
 
     fn problem(&self) -> Option<&'static str> {
         let bare = Self { present: None, ..self.clone() } == Self::at(self.at.clone());
-        let texts = [&self.prefix, &self.suffix, &self.inside, &self.domains];
+        let texts = [&self.prefix, &self.suffix, &self.inside, &self.paths_inside, &self.domains];
         let lists = [self.one_of.len(), self.glob.len(), self.provenance.len()];
         if bare && self.present.is_none() {
             return Some("it tests nothing");
@@ -202,14 +221,17 @@ impl ArgumentPredicate {
         if !bare && self.present == Some(false) {
             return Some("what is absent has nothing to test");
         }
+        if self.holds_paths == Some(false) && !self.paths_inside.is_empty() {
+            return Some("a value without paths has none inside of a folder");
+        }
         if lists.into_iter().chain(texts.map(Vec::len)).any(|len| len > MAX_LIST) {
             return Some("a list has more than 1000 entries");
         }
         if texts.iter().any(|list| list.iter().any(|t| t.is_empty() || t.len() > MAX_TEXT)) {
             return Some("a text is empty or has more than 4096 bytes");
         }
-        if !self.inside.iter().all(|root| path::is_root(root)) {
-            return Some("a folder of `inside` holds `..`, a backslash or a hidden character");
+        if !self.inside.iter().chain(&self.paths_inside).all(|root| path::is_root(root)) {
+            return Some("a folder holds `..`, a backslash or a hidden character");
         }
         if !self.domains.iter().all(|domain| host::is_entry(domain)) {
             return Some("an entry of `domains` is no host name in lower-case ASCII");
@@ -248,6 +270,10 @@ struct Raw {
     glob: Vec<Pattern>,
     #[serde(default)]
     inside: Vec<String>,
+    #[serde(default, deserialize_with = "present_value")]
+    holds_paths: Option<bool>,
+    #[serde(default)]
+    paths_inside: Vec<String>,
     #[serde(default)]
     domains: Vec<String>,
     #[serde(default, deserialize_with = "present_value")]
@@ -280,6 +306,8 @@ impl TryFrom<Raw> for ArgumentPredicate {
             suffix: raw.suffix,
             glob: raw.glob,
             inside: raw.inside,
+            holds_paths: raw.holds_paths,
+            paths_inside: raw.paths_inside,
             domains: raw.domains,
             min_length: raw.min_length,
             max_length: raw.max_length,

@@ -70,6 +70,20 @@ pub fn is_critical(name: &str, sink: SinkKind) -> bool {
     }
 }
 
+/// Whether an argument of this name holds a path: a name for files and folders, or for the two ends
+/// of a copy.
+///
+/// ```
+/// use weaver_policy::critical::names_path;
+///
+/// assert!(names_path("repo_path") && names_path("destination") && !names_path("title"));
+/// ```
+#[must_use]
+pub fn names_path(name: &str) -> bool {
+    const ENDS: [&str; 6] = ["source", "destination", "target", "dest", "src", "dst"];
+    role(name) == Role::Path || ENDS.contains(&name)
+}
+
 /// Whether only the user's own words release what flows into it.
 #[must_use]
 pub fn is_strict(sink: SinkKind) -> bool {

@@ -7,7 +7,7 @@
 //! bound it, and as what it was proposed as where they do not.
 
 use serde_json::Value;
-use weaver_policy::critical::{self, Role};
+use weaver_policy::critical;
 use weaver_policy::{ArgumentPredicate, Match, Pattern};
 use weaver_types::{Effects, Pointer, SinkKind};
 
@@ -17,8 +17,6 @@ use crate::sql::{HarmlessStatement, takes_program};
 
 /// The most items of a list of paths that a condition looks at.
 const MAX_ITEMS: usize = 8;
-/// Names of paths that no role tells.
-const PLACES: [&str; 6] = ["source", "destination", "target", "dest", "src", "dst"];
 /// Where keys, settings that run programs, and the system itself lie.
 const SENSITIVE: [&str; 40] = [
     "*/.ssh*",
@@ -242,8 +240,7 @@ fn paths(schema: Option<&Value>) -> Vec<PathArgument> {
     let required = tool_text::required(schema);
     let members = schema.and_then(|schema| schema.get("properties")?.as_object());
     let path = |(name, member): (&String, &Value)| {
-        let named = PLACES.contains(&name.as_str());
-        if !named && critical::role(name) != Role::Path {
+        if !critical::names_path(name) {
             return None;
         }
         let kind = member.get("type").and_then(Value::as_str).unwrap_or("string");

@@ -87,7 +87,7 @@ impl ToolEvidence {
 
 /// Whether a suggestion may allow it: below L4, where the floor lets through what rules allow, and at
 /// no sink where only the user's own words release anything.
-fn may_be_allowed(capability: &Capability) -> bool {
+pub(super) fn may_be_allowed(capability: &Capability) -> bool {
     let strict = matches!(capability.sink(), SinkKind::Credential | SinkKind::Destructive);
     capability.rung() < Rung::L4 && capability.class() != SafetyClass::Destructive && !strict
 }

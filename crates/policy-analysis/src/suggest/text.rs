@@ -27,7 +27,7 @@ fn comment(out: &mut String, suggested: &SuggestedRule) {
     let calls = if uncalled.is_empty() {
         calls
     } else {
-        format!("no call; they only read, as other tools of the server did in {calls}")
+        format!("no call; others of the same server made {calls}")
     };
     let after = match after_untrusted {
         0 => String::new(),

@@ -532,7 +532,7 @@ fn who_read_a_server_in_three_ways_may_read_it_in_a_fourth() {
     let mut log = Log::new();
     log.done(&look("desk.inbox"));
     log.done(&look("desk.drafts"));
-    assert!(uncalled(&log, DESK).is_empty(), "two ways are few");
+    assert!(uncalled(&log, DESK).is_empty(), "two ways are few, in one run");
     log.done(&look("desk.drafts"));
     log.done(&look("desk.calendar"));
     // Neither what a pattern covers, nor what names a place, is more confidential, keeps secrets,
@@ -540,14 +540,16 @@ fn who_read_a_server_in_three_ways_may_read_it_in_a_fourth() {
     assert_eq!(uncalled(&log, DESK), ["desk.contacts"]);
     let suggestions = suggest(&set("", DESK), log.history.calls());
     let text = policy_text(&suggestions);
-    let said = "# From no call; they only read, as other tools of the server did in 4 calls.";
+    let said = "# From no call; others of the same server made 4 calls.";
     assert!(text.contains(said) && text.contains("suggested-desk-other-reads"), "{text}");
     let set = load(&text, DESK, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut next = Log::new();
     next.done(&look("desk.contacts"));
     next.done(&look("desk.payroll"));
+    let file = json!({ "query": "plan", "attachment": "/home/ana/work/a.md" });
+    next.done(&Made { arguments: file, ..look("desk.contacts") });
     let now = replay(&set, next.history.calls(), NOW, NOW).now;
-    assert_eq!((now.allow, now.deny), (1, 1));
+    assert_eq!((now.allow, now.deny), (1, 2), "those that named no path may name none");
 }
 
 #[test]
@@ -565,7 +567,7 @@ fn an_injection_alone_opens_no_group_of_reads() {
 }
 
 #[test]
-fn a_read_that_was_stopped_and_a_server_of_places_are_left_alone() {
+fn a_read_that_was_stopped_is_left_alone_and_so_is_one_without_places_among_those_with_them() {
     let mut log = Log::new();
     for tool in ["desk.inbox", "desk.drafts", "desk.calendar"] {
         log.done(&look(tool));
@@ -573,27 +575,104 @@ fn a_read_that_was_stopped_and_a_server_of_places_are_left_alone() {
     let mut stopped = log;
     stopped.refused(&look("desk.contacts").stopped("deny", "rule", "explicit_deny_rule"));
     assert!(uncalled(&stopped, DESK).is_empty());
-    let place = |tool: &'static str| Made {
-        arguments: json!({ "path": "/home/ana/work/a.md" }),
-        ..look(tool)
-    };
-    let mut places = Log::new();
-    for tool in ["desk.inbox", "desk.drafts", "desk.calendar"] {
-        places.done(&place(tool));
-    }
-    assert!(uncalled(&places, DESK).is_empty());
     let mut mixed = Log::new();
     for tool in ["desk.inbox", "desk.drafts", "desk.calendar"] {
         mixed.done(&look(tool));
     }
-    mixed.done(&place("desk.read_file"));
+    mixed.done(&read_at("desk.read_file", "/home/ana/work/a.md"));
     assert_eq!(uncalled(&mixed, DESK), ["desk.contacts"], "a place is the exception here");
     for tool in ["desk.folder", "desk.archive"] {
-        mixed.done(&place(tool));
+        mixed.done(&read_at(tool, "/etc/desk.conf"));
     }
     let more = format!(
         "{DESK}[capabilities.\"desk.folder\"]\neffects = \"read_local\"\n\
         [capabilities.\"desk.archive\"]\neffects = \"read_local\"\n"
     );
     assert!(uncalled(&mixed, &more).is_empty(), "and here it is not");
+}
+
+fn read_at(tool: &'static str, path: &'static str) -> Made<'static> {
+    Made { arguments: json!({ "path": path }), ..look(tool) }
+}
+
+/// A server that works on files.
+const FILES: &str = r#"
+[capabilities."files.read"]
+effects = "read_local"
+[capabilities."files.stat"]
+effects = "read_local"
+[capabilities."files.list"]
+effects = "read_local"
+[capabilities."files.compare"]
+effects = "read_local"
+[capabilities."files.write"]
+effects = "write_local"
+[capabilities."files.edit"]
+effects = "write_local"
+[capabilities."files.move"]
+effects = "write_local"
+[capabilities."files.delete"]
+effects = "destructive"
+[capabilities."mail.send"]
+effects = "write_open"
+sink = "external_send"
+"#;
+
+/// What the rules that a log suggests make of calls of these tools.
+fn verdicts(log: &Log, calls: &[(&'static str, Value)]) -> Vec<String> {
+    let suggestions = suggest(&set("", FILES), log.history.calls());
+    let text = policy_text(&suggestions);
+    let set = load(&text, FILES, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let verdict = |(tool, arguments): &(&'static str, Value)| {
+        let mut next = Log::new();
+        let (class, rung) = match *tool {
+            "files.delete" => ("destructive", "L4"),
+            "files.move" => ("write", "L2"),
+            _ => ("read_only", "L0"),
+        };
+        next.done(&Made { class, rung, ..Made::new(tool, arguments.clone()) });
+        let now = replay(&set, next.history.calls(), NOW, NOW).now;
+        let named = [("allow", now.allow), ("hold", now.hold), ("deny", now.deny)];
+        named.iter().find(|(_, many)| *many > 0).map_or("none", |(name, _)| name).to_owned()
+    };
+    calls.iter().map(verdict).collect()
+}
+
+#[test]
+fn who_read_files_of_a_folder_in_three_ways_may_read_them_in_a_fourth_and_no_others() {
+    let mut log = Log::new();
+    for tool in ["files.read", "files.stat", "files.list"] {
+        log.done(&read_at(tool, "/home/ana/work/a.md"));
+    }
+    let inside = "/home/ana/work/b.md";
+    let compared = [
+        json!({ "path": inside, "other": inside }),
+        json!({ "left": inside, "right": "/home/ana/.ssh/id" }),
+        json!({ "path": "/home/ana/work/../.ssh/id" }),
+        json!({ "query": "all" }),
+    ];
+    let calls = compared.map(|arguments| ("files.compare", arguments));
+    assert_eq!(verdicts(&log, &calls), ["allow", "deny", "deny", "deny"]);
+}
+
+#[test]
+fn who_wrote_in_a_folder_in_two_ways_may_do_so_in_a_third_and_is_asked_before_anything_is_lost() {
+    let mut log = Log::new();
+    let edit = |run| Made { capability: "files.edit", ..write("/home/ana/work/a.md") }.in_run(run);
+    log.taint("run_1");
+    log.done(&write("/home/ana/work/a.md"));
+    log.done(&edit("run_1"));
+    let inside = json!({ "source": "/home/ana/work/a.md", "destination": "/home/ana/work/b.md" });
+    let outside = json!({ "source": "/home/ana/work/a.md", "destination": "/home/ana/b.md" });
+    let calls = [
+        ("files.move", inside),
+        ("files.move", outside),
+        ("files.delete", json!({ "path": "/home/ana/work/a.md" })),
+        ("mail.send", json!({ "to": "a@b.example" })),
+    ];
+    assert_eq!(verdicts(&log, &calls), ["deny", "deny", "hold", "deny"], "an injection, maybe");
+    log.taint("run_2");
+    log.done(&write("/home/ana/work/b.md").in_run("run_2"));
+    log.done(&edit("run_2"));
+    assert_eq!(verdicts(&log, &calls), ["allow", "deny", "hold", "deny"]);
 }

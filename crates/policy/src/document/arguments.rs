@@ -7,7 +7,7 @@ use super::node::{Node, Section};
 use super::reader::DocumentReader;
 use crate::argument::ArgumentPredicate;
 
-const PREDICATE: [&str; 14] = [
+const PREDICATE: [&str; 16] = [
     "at",
     "present",
     "equals",
@@ -18,6 +18,8 @@ const PREDICATE: [&str; 14] = [
     "suffix",
     "glob",
     "inside",
+    "holds_paths",
+    "paths_inside",
     "domains",
     "min_length",
     "max_length",
@@ -47,6 +49,8 @@ fn predicate(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Argumen
     out.prefix = texts(reader, &section, "prefix");
     out.suffix = texts(reader, &section, "suffix");
     out.inside = texts(reader, &section, "inside");
+    out.holds_paths = section.get("holds_paths").and_then(|n| n.flag(reader));
+    out.paths_inside = texts(reader, &section, "paths_inside");
     out.domains = texts(reader, &section, "domains");
     out.glob = section.get("glob").map(|n| n.patterns(reader)).unwrap_or_default();
     out.min_length = section.get("min_length").and_then(|n| n.count(reader, 0));

@@ -78,6 +78,11 @@ impl Trust {
         Ok(Self { folder: folder.join("policy"), root: root.to_owned() })
     }
 
+    /// Where the documents lie.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The section `[trust]` of a configuration.
     pub fn section(&self) -> toml::Table {
         toml::Table::from_iter([

@@ -15,6 +15,7 @@ use super::agentdojo::corpus::{Corpus, Suite};
 use super::agentdojo::scenario::before_attack;
 use super::agentdojo::weaver::{Answer, Answers, Setting, Weaver};
 use super::agentdojo::{NEEDS, SHIPPED, contracts};
+use super::work::history::Histories;
 
 /// The least share of calls that the rules cover.
 const COVERED: f64 = 0.9;
@@ -114,6 +115,14 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         }
         all.join(fit);
     }
+    if args.suite.is_none() {
+        let work = work(sh, args)?;
+        println!("{}", work.row("work"));
+        if args.show {
+            work.notes.iter().for_each(|note| println!("  {note}"));
+        }
+        all.join(work);
+    }
     println!("{}", all.row("all"));
     ensure!(
         all.covered() >= COVERED,
@@ -144,6 +153,28 @@ fn learned(weaver: &Weaver, suite: &Suite, contracts: &str, half: usize) -> Resu
     };
     let answers = weaver.enforce(&policy, suite, &setting, &tested)?;
     score(suite, &test, &answers, &mut fit)?;
+    Ok(fit)
+}
+
+/// The same with the tasks of `eval work`: each half is a history of its own.
+fn work(sh: &Shell, args: &Args) -> Result<Coverage> {
+    let observing = OBSERVING.replace("owner", "agent");
+    let histories = Histories::record(sh, args.weaver.as_deref(), &observing)?;
+    let mut fit = Coverage::default();
+    for half in 0..2 {
+        let suggested = histories.suggest(half)?;
+        fit.rules += suggested.matches("[[rules]]").count();
+        fit.notes.extend(suggested.lines().map(str::to_owned));
+        let draft = format!("{}{suggested}", ENFORCING.replace("owner", "agent"));
+        let replay = histories.replay(1 - half, &draft)?;
+        fit.notes.push(format!("{replay:#}"));
+        for (_, counts) in replay["replay"]["by_rule"].as_object().into_iter().flatten() {
+            let of = |verdict: &str| counts["now"][verdict].as_u64().unwrap_or_default() as usize;
+            fit.allowed += of("allow");
+            fit.asked += of("hold");
+            fit.calls += of("allow") + of("hold") + of("ask") + of("deny");
+        }
+    }
     Ok(fit)
 }
 

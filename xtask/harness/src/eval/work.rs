@@ -6,6 +6,7 @@
 mod agent;
 mod client;
 mod fixture;
+pub(super) mod history;
 mod measure;
 mod place;
 mod report;
@@ -89,30 +90,11 @@ enum Mode {
 /// or a server cannot be started.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let tasks = chosen(&args.task)?;
-    let target = workspace::metadata()?.target_directory.into_std_path_buf();
-    let weaver = match &args.weaver {
-        Some(file) => file.canonicalize().with_context(|| format!("no {}", file.display()))?,
-        None => build(sh, &target)?,
-    };
-    let run = target.join("work-eval").join("run");
-    let cache = Cache::open(&target, &workspace::root()?, &run)?;
-    for installed in
-        [registries::npm(&cache), registries::python(&cache), registries::sqlite(&cache)]
-    {
-        installed_or_error(&installed)?;
-    }
-    let web = fixture::web::start()?;
-    let place = |name: &str| {
-        let folder = cache.run().join(name);
-        Place { files: folder.join("files"), data: folder.join("data"), web: web.clone() }
-    };
-    let (template, place) = (place("template"), place("place"));
-    fixture::make(&cache, &template)?;
-    place.make()?;
-    place.reset(&template)?;
+    let bench = Bench::set_up(sh, args.weaver.as_deref())?;
+    let Bench { cache, weaver, template, place } = bench;
     let trusts = match args.posture {
         None => trusts(&cache, &weaver),
-        Some(posture) => posture_trusts(&cache, &weaver, posture, &place),
+        Some(posture) => posture_trusts(&cache, &weaver, posture.word(), &place),
     };
     let trusts = trusts.context("cannot set up the signed documents")?;
     let kept = args.keep.then(|| cache.run().join("kept"));
@@ -141,6 +123,41 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// The servers, installed, and a place for them to work on.
+pub(super) struct Bench {
+    cache: Cache,
+    weaver: PathBuf,
+    template: Place,
+    place: Place,
+}
+
+impl Bench {
+    fn set_up(sh: &Shell, weaver: Option<&Path>) -> Result<Self> {
+        let target = workspace::metadata()?.target_directory.into_std_path_buf();
+        let weaver = match weaver {
+            Some(file) => file.canonicalize().with_context(|| format!("no {}", file.display()))?,
+            None => build(sh, &target)?,
+        };
+        let run = target.join("work-eval").join("run");
+        let cache = Cache::open(&target, &workspace::root()?, &run)?;
+        for installed in
+            [registries::npm(&cache), registries::python(&cache), registries::sqlite(&cache)]
+        {
+            installed_or_error(&installed)?;
+        }
+        let web = fixture::web::start()?;
+        let place = |name: &str| {
+            let folder = cache.run().join(name);
+            Place { files: folder.join("files"), data: folder.join("data"), web: web.clone() }
+        };
+        let (template, place) = (place("template"), place("place"));
+        fixture::make(&cache, &template)?;
+        place.make()?;
+        place.reset(&template)?;
+        Ok(Self { cache, weaver, template, place })
+    }
+}
+
 fn chosen(names: &[String]) -> Result<Vec<Task>> {
     let all = tasks::all();
     if let Some(name) = names.iter().find(|name| !all.iter().any(|task| task.name == *name)) {
@@ -166,7 +183,7 @@ fn installed_or_error(installed: &Installed) -> Result<()> {
 }
 
 /// What `weaver init` makes for the eight servers.
-fn posture_trusts(cache: &Cache, weaver: &Path, posture: Posture, place: &Place) -> Result<Trusts> {
+fn posture_trusts(cache: &Cache, weaver: &Path, posture: &str, place: &Place) -> Result<Trusts> {
     let entry = |server: &server::Server| {
         let mut words = server.command(cache, place).into_iter();
         let command = words.next().unwrap_or_default();
@@ -175,7 +192,7 @@ fn posture_trusts(cache: &Cache, weaver: &Path, posture: Posture, place: &Place)
         (server.name.to_owned(), entry)
     };
     let servers: serde_json::Map<String, Value> = server::ALL.iter().map(entry).collect();
-    let trust = Trust::of_posture(cache, weaver, posture.word(), &Value::Object(servers))?;
+    let trust = Trust::of_posture(cache, weaver, posture, &Value::Object(servers))?;
     Ok(Trusts { plain: trust.clone(), personal: trust })
 }
 

@@ -1,5 +1,8 @@
 //! Paths as texts.
 
+use serde_json::Value as Json;
+use weaver_policy::critical::{Role, names_path, role};
+
 /// A path that could be read: whether it is absolute, and its steps.
 #[derive(Debug, PartialEq, Eq)]
 struct Path<'a> {
@@ -38,4 +41,55 @@ pub(crate) fn is_inside(path: &str, folder: &str) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a text of this name is a path.
+fn is_path(name: &str, text: &str) -> bool {
+    let second = text.chars().nth(1) == Some(':');
+    let drive = second && text.starts_with(|c: char| c.is_ascii_alphabetic());
+    let begins = text.starts_with(['/', '~', '\\'])
+        || text.starts_with("./")
+        || text.starts_with("../")
+        || text.starts_with("..\\")
+        || text.to_ascii_lowercase().starts_with("file:")
+        || drive && text.chars().nth(2).is_some_and(|c| c == '/' || c == '\\');
+    names_path(name) || begins && role(name) != Role::Text
+}
+
+/// The texts of a value with the names above them, and how deep each stands.
+fn texts(name: &str, value: &Json, depth: usize, out: &mut Vec<(String, Option<String>)>) {
+    let nested = value.is_array() || value.is_object();
+    if nested && depth == 16 {
+        // Too deep to be looked at.
+        out.push((name.to_owned(), None));
+        return;
+    }
+    match value {
+        Json::String(text) => out.push((name.to_owned(), Some(text.clone()))),
+        Json::Array(list) => list.iter().for_each(|one| texts(name, one, depth + 1, out)),
+        Json::Object(map) => map.iter().for_each(|(name, one)| texts(name, one, depth + 1, out)),
+        _ => {}
+    }
+}
+
+/// The paths of a value; nothing for one that is too deep to be looked at.
+fn paths(at: &str, value: &Json) -> Vec<Option<String>> {
+    let steps = at.split('/').skip(1).filter(|step| step.parse::<usize>().is_err());
+    let name = steps.last().unwrap_or_default().replace("~1", "/").replace("~0", "~");
+    let mut all = Vec::new();
+    texts(&name, value, 0, &mut all);
+    all.retain(|(name, text)| text.as_ref().is_none_or(|text| is_path(name, text)));
+    all.into_iter().map(|(_, text)| text).collect()
+}
+
+/// Whether the value has paths.
+pub(crate) fn holds_paths(at: &str, value: &Json) -> bool {
+    !paths(at, value).is_empty()
+}
+
+/// Whether the value has paths, each of them inside one of the folders.
+pub(crate) fn all_inside(at: &str, value: &Json, folders: &[&str]) -> bool {
+    let fits = |text: &str| folders.iter().any(|folder| is_inside(text, folder));
+    let paths = paths(at, value);
+    !paths.is_empty() && paths.iter().all(|text| text.as_ref().is_some_and(|text| fits(text)))
 }

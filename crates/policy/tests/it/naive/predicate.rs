@@ -70,6 +70,14 @@ fn one(test: &str, predicate: &Table, v: Option<&Json>, asked: &Asked) -> Truth 
         "suffix" => text.is_some_and(|t| words_in(named).iter().any(|part| t.ends_with(part))),
         "glob" => text.is_some_and(|t| fits_one(&words_in(named), t)),
         "inside" => text.is_some_and(|t| words_in(named).iter().any(|f| path::is_inside(t, f))),
+        "holds_paths" => {
+            let at = predicate["at"].as_str().unwrap();
+            named.as_bool() == Some(path::holds_paths(at, v))
+        }
+        "paths_inside" => {
+            let at = predicate["at"].as_str().unwrap();
+            path::all_inside(at, v, &words_in(named))
+        }
         "domains" => text.is_some_and(|t| host::is_in(t, &words_in(named))),
         "min_length" => length(v).is_some_and(|n| n >= whole(predicate, test).unwrap()),
         "max_length" => length(v).is_some_and(|n| n <= whole(predicate, test).unwrap()),

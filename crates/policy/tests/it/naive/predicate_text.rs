@@ -86,7 +86,7 @@ fn test(dice: &mut Dice, table: &mut Table, at: &str) {
         "/path" if dice.chance(70) => 8,
         "/url" if dice.chance(70) => 9,
         "/n" if dice.chance(60) => 4,
-        _ => dice.below(12),
+        _ => dice.below(14),
     };
     let (name, value) = match sort {
         0 => ("present", Value::Boolean(true)),
@@ -103,6 +103,12 @@ fn test(dice: &mut Dice, table: &mut Table, at: &str) {
         8 => ("inside", list(dice, FOLDERS, 2)),
         9 => ("domains", list(dice, DOMAINS, 2)),
         10 => return lengths(dice, table),
+        11 if table.get("holds_paths") != Some(&Value::Boolean(false)) => {
+            ("paths_inside", list(dice, FOLDERS, 2))
+        }
+        11 | 12 => {
+            ("holds_paths", Value::Boolean(table.contains_key("paths_inside") || dice.chance(50)))
+        }
         _ => ("provenance", list(dice, &["user", "trusted"], 2)),
     };
     table.insert(name.to_owned(), value);

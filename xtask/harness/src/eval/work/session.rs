@@ -20,6 +20,9 @@ use crate::counterparts::trust::Trust;
 /// The longest wait for the servers behind the gateway.
 const STARTING: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(250);
+/// A client that starts the gateway: what one client process does is one run. As a script in a file it
+/// is no wrapper, behind which the gateway would look for its client.
+const CLIENT: &str = "\"$@\"\nexit $?\n";
 
 /// How a client reaches the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,8 +85,10 @@ impl Session {
             Way::Gateway | Way::Proxy => {
                 let file = setting.folder.join("weaver.toml");
                 fs::write(&file, config(setting, way))?;
-                let mut command = setting.cache.command(setting.weaver);
-                command.args(["serve", "--config"]).arg(&file);
+                let client = setting.folder.join("client.sh");
+                fs::write(&client, CLIENT)?;
+                let mut command = setting.cache.command("/bin/sh");
+                command.arg(&client).arg(setting.weaver).args(["serve", "--config"]).arg(&file);
                 let log = File::create(setting.folder.join("weaver.log"))?;
                 let connection = Connection::open("weaver", &mut command, log)?;
                 session.connections.insert(String::new(), connection);
@@ -145,9 +150,14 @@ impl Session {
         }
     }
 
-    /// Ends all connections.
-    pub fn close(self) -> Result<()> {
-        let closed = self.connections.into_values().try_for_each(Connection::close);
+    /// Ends all connections, and leaves the daemon running for the next client.
+    pub fn leave(&mut self) -> Result<()> {
+        std::mem::take(&mut self.connections).into_values().try_for_each(Connection::close)
+    }
+
+    /// Ends all connections, and the daemon.
+    pub fn close(mut self) -> Result<()> {
+        let closed = self.leave();
         if let Some(mut stop) = self.stop {
             let stopped = stop.status().context("cannot stop the daemon")?;
             ensure!(stopped.success(), "the daemon did not stop");

@@ -1,0 +1,114 @@
+//! The paths in a value, wherever they stand: each must lie inside a folder.
+
+use serde_json::Value;
+use weaver_types::Pointer;
+
+use super::path;
+use crate::critical::{Role, names_path, role};
+
+/// How deep a value is searched. What lies deeper counts as a path outside of every folder.
+const MAX_DEPTH: usize = 16;
+
+/// Whether the value holds a path.
+pub(super) fn holds_paths(at: &Pointer, value: &Value) -> bool {
+    !none_but(&name_of(at), value, &|_| false, 0)
+}
+
+/// Whether the value holds a path, and all of its paths lie inside these folders.
+pub(super) fn all_inside(at: &Pointer, value: &Value, folders: &[String]) -> bool {
+    let inside = |text: &str| folders.iter().any(|folder| path::inside(text, folder));
+    holds_paths(at, value) && none_but(&name_of(at), value, &inside, 0)
+}
+
+/// The name of the field at a place: that of the list, for its items.
+fn name_of(at: &Pointer) -> String {
+    let name = at.as_str().rsplit('/').find(|step| step.parse::<usize>().is_err());
+    name.unwrap_or_default().replace("~1", "/").replace("~0", "~")
+}
+
+/// Whether a value of this name holds no paths but such ones.
+fn none_but(name: &str, value: &Value, such: &dyn Fn(&str) -> bool, depth: usize) -> bool {
+    match value {
+        Value::String(text) => !is_path(name, text) || such(text),
+        Value::Array(items) => {
+            depth < MAX_DEPTH && items.iter().all(|item| none_but(name, item, such, depth + 1))
+        }
+        Value::Object(members) => {
+            let mut members = members.iter();
+            depth < MAX_DEPTH && members.all(|(name, value)| none_but(name, value, such, depth + 1))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
+fn is_path(name: &str, text: &str) -> bool {
+    names_path(name) || role(name) != Role::Text && begins_as_path(text)
+}
+
+/// Whether a text begins as paths do: at the root, at home, here, above, on a drive, or as a URL of
+/// a file.
+fn begins_as_path(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    let drive = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
+        && bytes.next() == Some(b':')
+        && matches!(bytes.next(), Some(b'/' | b'\\'));
+    let scheme = text.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("file:"));
+    drive
+        || scheme
+        || ["/", "~", "./", "../", "\\", "..\\"].iter().any(|head| text.starts_with(head))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn inside(value: &Value) -> bool {
+        all_inside(&Pointer::parse("").unwrap(), value, &["/work".to_owned()])
+    }
+
+    #[test]
+    fn every_path_of_a_call_must_lie_inside() {
+        for value in [
+            json!({ "path": "/work/a", "head": 3 }),
+            json!({ "source": "/work/a", "destination": "/work/b" }),
+            json!({ "paths": ["/work/a", "/work/b"] }),
+            json!({ "path": "/work/a", "content": "/etc/passwd, as text" }),
+            json!({ "repo_path": "/work", "options": { "file": "/work/x/../y" } }),
+        ] {
+            assert!(inside(&value), "{value}");
+        }
+        for value in [json!({}), json!({ "name": "x", "content": "/etc/passwd, as text" })] {
+            assert!(!inside(&value) && !holds_paths(&Pointer::parse("").unwrap(), &value));
+        }
+        for value in [
+            json!({ "path": "a" }),
+            json!({ "path": "/work/a", "other": "/etc/passwd" }),
+            json!({ "path": "/work/a", "other": "~/.ssh/id" }),
+            json!({ "path": "/work/a", "other": "../x" }),
+            json!({ "path": "/work/a", "other": "file:///etc/passwd" }),
+            json!({ "path": "/work/a", "other": "C:\\x" }),
+            json!({ "source": "/work/a", "destination": "b" }),
+            json!({ "paths": ["/work/a", "/work/../etc"] }),
+            json!({ "path": "/work/a", "more": { "list": [["/etc"]] } }),
+        ] {
+            assert!(!inside(&value), "{value}");
+            assert!(holds_paths(&Pointer::parse("").unwrap(), &value), "{value}");
+        }
+    }
+
+    #[test]
+    fn the_place_names_its_own_value_and_too_deep_is_outside() {
+        let list = |at: &str, value| {
+            all_inside(&Pointer::parse(at).unwrap(), &value, &["notes".to_owned()])
+        };
+        assert!(list("/paths", json!(["notes/a", "notes/b"])));
+        assert!(list("/paths/0", json!("notes/a")) && !list("/titles", json!(["notes/a"])));
+        let mut deep = json!("/work/a");
+        for _ in 0..=MAX_DEPTH {
+            deep = json!([deep]);
+        }
+        assert!(!inside(&json!({ "path": "/work/a", "more": deep })));
+    }
+}
