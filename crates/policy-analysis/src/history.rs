@@ -16,6 +16,7 @@ use weaver_types::{
     RunId, Rung, SafetyClass, SafetyMode, Timestamp, Verdict,
 };
 
+pub(crate) use arguments::MaskedValue;
 pub use arguments::RecordedArguments;
 pub use fold::{CallHistory, HistoryEvent};
 

@@ -31,7 +31,7 @@ enum What {
     Redaction(redaction::Args),
     /// Recall, order and time of routing on sets of tools and queries.
     Routing(routing::Args),
-    /// Whether rules suggested from one half of AgentDojo's tasks fit the other half, and no attack.
+    /// Whether rules suggested from one half of tasks fit the other half, and no attack.
     Suggest(suggest::Args),
     /// Whether an agent completes through `weaver serve` what it completes without, and at what cost.
     Work(work::Args),

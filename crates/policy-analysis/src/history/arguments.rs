@@ -1,9 +1,12 @@
 //! Arguments as the log holds them.
 
 use serde_json::Value;
+use weaver_policy::critical::{self, Role};
 use weaver_types::Digest;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::Tag;
+
+use crate::sql;
 
 /// What the log holds of the arguments of a call.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -45,6 +48,75 @@ impl RecordedArguments {
     }
 }
 
+/// A value of which a part was masked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MaskedValue {
+    /// Where it stands, as a JSON pointer.
+    pub(crate) at: String,
+    /// The name of its field, or of that of its list.
+    name: String,
+}
+
+impl MaskedValue {
+    /// Whether it is text for people, which says nothing of where a call goes.
+    pub(crate) fn is_prose(&self) -> bool {
+        critical::role(&self.name) == Role::Text && !sql::takes_program(&self.name)
+    }
+}
+
+impl RecordedArguments {
+    /// The values that redaction changed; every other one is exact. `None` where that is not known.
+    pub(crate) fn masked(&self) -> Option<Vec<MaskedValue>> {
+        let mut masked = Vec::new();
+        match self {
+            Self::Exact(_) => Some(masked),
+            Self::Redacted(value) => {
+                let all = find_masked("", "", value, &mut masked);
+                (all && !masked.is_empty()).then_some(masked)
+            }
+            Self::Missing => None,
+        }
+    }
+
+    /// Whether all that says where the call goes is exact.
+    pub(crate) fn tells_where(&self) -> bool {
+        self.masked().is_some_and(|masked| masked.iter().all(MaskedValue::is_prose))
+    }
+}
+
+/// Adds the masked values in a value. False where the name of a field is masked.
+fn find_masked(at: &str, name: &str, value: &Value, out: &mut Vec<MaskedValue>) -> bool {
+    match value {
+        Value::String(text) => {
+            if holds_mask(text) {
+                out.push(MaskedValue { at: at.to_owned(), name: name.to_owned() });
+            }
+            true
+        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .all(|(number, item)| find_masked(&format!("{at}/{number}"), name, item, out)),
+        Value::Object(members) => members.iter().all(|(name, value)| {
+            let step = name.replace('~', "~0").replace('/', "~1");
+            !holds_mask(name) && find_masked(&format!("{at}/{step}"), name, value, out)
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
+/// Whether a text holds what looks like a mask: a word of capitals in brackets.
+fn holds_mask(text: &str) -> bool {
+    text.match_indices('[').any(|(open, _)| {
+        let rest = text.get(open + 1..).unwrap_or_default();
+        let capitals =
+            |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
+        let length = rest.bytes().take_while(|byte| capitals(byte)).count();
+        rest.starts_with(|c: char| c.is_ascii_uppercase())
+            && rest.as_bytes().get(length) == Some(&b']')
+    })
+}
+
 fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     let pair = |pair: &[u8; 2]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
@@ -57,6 +129,29 @@ mod tests {
     use weaver_types::hex;
 
     use super::*;
+
+    #[test]
+    fn what_was_masked_in_prose_leaves_the_rest_exact() {
+        let redacted = |value: Value| RecordedArguments::Redacted(value);
+        let prose = json!({ "path": "/a", "edits": [{ "newText": "x [EMAIL_1]" }] });
+        let masked = redacted(prose).masked().unwrap();
+        assert_eq!(
+            masked.iter().map(|one| one.at.as_str()).collect::<Vec<_>>(),
+            ["/edits/0/newText"]
+        );
+        for (value, tells) in [
+            (json!({ "path": "/a", "content": "[REDACTED]" }), true),
+            (json!({ "path": "/a/[SECRET_1]", "content": "x" }), false),
+            (json!({ "query": "insert into t values ('[PHONE_1]')" }), false),
+            (json!({ "path": "/a", "[EMAIL_1]": "x", "content": "[EMAIL_1]" }), false),
+            // Nothing looks masked, and yet the bytes are others.
+            (json!({ "path": "/a", "content": "list[0], [see]" }), false),
+        ] {
+            assert_eq!(redacted(value.clone()).tells_where(), tells, "{value}");
+        }
+        assert!(RecordedArguments::Exact(json!({})).tells_where());
+        assert!(!RecordedArguments::Missing.tells_where());
+    }
 
     #[test]
     fn only_what_the_commitment_covers_is_exact() {

@@ -1,13 +1,13 @@
 //! The verdict of a draft on one recorded call.
 
 use serde::Serialize;
-use weaver_policy::{Effect, Match, PolicySet, Query, Rule, Truth, Windows};
+use weaver_policy::{ArgumentPredicate, Effect, Match, PolicySet, Query, Rule, Truth, Windows};
 use weaver_types::{
     Agents, Capability, CapabilityDraft, CapabilityRequest, Check, Contribution, Decision,
     Discharge, Effects, Label, Principal, ReasonCode, Rung, SafetyClass, Verdict,
 };
 
-use crate::history::{RecordedArguments, RecordedCall};
+use crate::history::{MaskedValue, RecordedCall};
 use crate::request::proposed;
 
 /// Why a call cannot be judged again.
@@ -112,8 +112,11 @@ impl Judge<'_> {
     fn verdict(&self, query: &Query<'_>, call: &RecordedCall) -> Result<DraftVerdict, NotJudged> {
         let decision = self.decide(query, call)?;
         // What is not known of the arguments counts only where it makes a difference.
-        if !matches!(call.arguments, RecordedArguments::Exact(_))
-            && self.speaks_of(call, |matches| !matches.arguments.is_empty())
+        let masked = call.arguments.masked();
+        let unknown = |one: &ArgumentPredicate| {
+            masked.as_ref().is_none_or(|all| all.iter().any(|value| reads(one, value)))
+        };
+        if self.speaks_of(call, |matches| matches.arguments.iter().any(unknown))
             && self.decide(&Query { arguments: None, ..*query }, call)?.verdict()
                 != decision.verdict()
         {
@@ -180,6 +183,18 @@ impl Judge<'_> {
             None => primary.as_str().to_owned(),
         }
     }
+}
+
+/// Whether a condition reads a value that was masked. One on paths alone reads no text for people.
+fn reads(condition: &ArgumentPredicate, masked: &MaskedValue) -> bool {
+    let at = condition.at.as_str();
+    let within = |outer: &str, inner: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let others =
+        ArgumentPredicate { holds_paths: None, paths_inside: Vec::new(), ..condition.clone() };
+    let on_paths_alone = others == ArgumentPredicate::at(condition.at.clone());
+    (within(at, &masked.at) || within(&masked.at, at)) && !(on_paths_alone && masked.is_prose())
 }
 
 /// The capability under the draft's contracts; where they say nothing of it, as the record has it:

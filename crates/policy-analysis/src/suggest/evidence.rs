@@ -10,7 +10,7 @@ use weaver_types::{
 };
 
 use super::{ExcludedCalls, MAX_NAMED};
-use crate::history::{CallEnd, RecordedArguments, RecordedCall};
+use crate::history::{CallEnd, RecordedCall};
 use crate::replay;
 
 /// Why a call is evidence for nothing.
@@ -63,8 +63,8 @@ pub(super) struct Example {
     pub(super) id: String,
     pub(super) run: String,
     pub(super) arguments: Value,
-    /// Whether the arguments are exact.
-    pub(super) exact: bool,
+    /// Whether all that says where it goes is exact.
+    pub(super) tells_where: bool,
     pub(super) after_untrusted: bool,
 }
 
@@ -133,19 +133,15 @@ impl Evidence {
         let Ok(capability) = capability else {
             return leave_out(&mut self.left_out, ExclusionReason::UnknownTool, &call.id);
         };
-        let (arguments, exact) = match &call.arguments {
-            RecordedArguments::Exact(value) => (value.clone(), true),
-            RecordedArguments::Redacted(value) => (value.clone(), false),
-            RecordedArguments::Missing => {
-                return leave_out(&mut self.left_out, ExclusionReason::ArgumentsUnknown, &call.id);
-            }
+        let Some(arguments) = call.arguments.value().cloned() else {
+            return leave_out(&mut self.left_out, ExclusionReason::ArgumentsUnknown, &call.id);
         };
         let label = call.label.as_ref();
         let example = Example {
             id: call.id.clone(),
             run: call.run.as_ref().map(ToString::to_string).unwrap_or_default(),
             arguments,
-            exact,
+            tells_where: call.arguments.tells_where(),
             // Nothing is known of a run whose start was not read.
             after_untrusted: label.is_none_or(|label| label.integrity == Integrity::Untrusted),
         };

@@ -165,9 +165,9 @@ impl ServerUse {
             return self.free.add(&tool.capability, &all);
         }
         self.with_places += 1;
-        // What the log holds redacted, or what lies where keys do, shows nothing.
+        // A place that was masked, or that lies where keys do, shows nothing.
         let shows = |(one, values): &&(&Example, Vec<DecidingValue>)| {
-            one.exact && !texts(values).any(folders::is_sensitive)
+            one.tells_where && !texts(values).any(folders::is_sensitive)
         };
         let shown: Vec<_> = placed.iter().filter(shows).collect();
         let paths_alone = shown

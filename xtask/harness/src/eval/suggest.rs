@@ -2,7 +2,8 @@
 //!
 //! The tasks of AgentDojo are halved. One half runs under a policy that observes; the rules that
 //! `weaver policy suggest` makes of its log are then enforced on the other half, whose tasks nobody
-//! attacks, and on every attack on these tasks.
+//! attacks, and on every attack on these tasks. The tasks of `eval work` are halved too: each half is
+//! done with real servers behind `weaver serve`, and the rules of one judge the log of the other.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -168,14 +169,22 @@ fn work(sh: &Shell, args: &Args) -> Result<Coverage> {
         let draft = format!("{}{suggested}", ENFORCING.replace("owner", "agent"));
         let replay = histories.replay(1 - half, &draft)?;
         fit.notes.push(format!("{replay:#}"));
-        for (_, counts) in replay["replay"]["by_rule"].as_object().into_iter().flatten() {
-            let of = |verdict: &str| counts["now"][verdict].as_u64().unwrap_or_default() as usize;
+        let replay = &replay["replay"];
+        for (_, counts) in replay["by_rule"].as_object().into_iter().flatten() {
+            let of = |verdict: &str| count(&counts["now"][verdict]);
             fit.allowed += of("allow");
             fit.asked += of("hold");
             fit.calls += of("allow") + of("hold") + of("ask") + of("deny");
         }
+        // What cannot be judged again is not known to be covered.
+        let not_judged = replay["not_judged"].as_object().into_iter().flatten();
+        fit.calls += not_judged.map(|(_, many)| count(many)).sum::<usize>();
     }
     Ok(fit)
+}
+
+fn count(value: &Value) -> usize {
+    value.as_u64().and_then(|many| usize::try_from(many).ok()).unwrap_or_default()
 }
 
 fn score(
