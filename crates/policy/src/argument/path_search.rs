@@ -65,17 +65,17 @@ mod tests {
     use super::*;
 
     fn inside(value: &Value) -> bool {
-        all_inside(&Pointer::parse("").unwrap(), value, &["/work".to_owned()])
+        all_inside(&Pointer::parse("").unwrap(), value, &["/data".to_owned()])
     }
 
     #[test]
     fn every_path_of_a_call_must_lie_inside() {
         for value in [
-            json!({ "path": "/work/a", "head": 3 }),
-            json!({ "source": "/work/a", "destination": "/work/b" }),
-            json!({ "paths": ["/work/a", "/work/b"] }),
-            json!({ "path": "/work/a", "content": "/etc/passwd, as text" }),
-            json!({ "repo_path": "/work", "options": { "file": "/work/x/../y" } }),
+            json!({ "path": "/data/a", "head": 3 }),
+            json!({ "source": "/data/a", "destination": "/data/b" }),
+            json!({ "paths": ["/data/a", "/data/b"] }),
+            json!({ "path": "/data/a", "content": "/etc/passwd, as text" }),
+            json!({ "repo_path": "/data", "options": { "file": "/data/x/../y" } }),
         ] {
             assert!(inside(&value), "{value}");
         }
@@ -84,14 +84,14 @@ mod tests {
         }
         for value in [
             json!({ "path": "a" }),
-            json!({ "path": "/work/a", "other": "/etc/passwd" }),
-            json!({ "path": "/work/a", "other": "~/.ssh/id" }),
-            json!({ "path": "/work/a", "other": "../x" }),
-            json!({ "path": "/work/a", "other": "file:///etc/passwd" }),
-            json!({ "path": "/work/a", "other": "C:\\x" }),
-            json!({ "source": "/work/a", "destination": "b" }),
-            json!({ "paths": ["/work/a", "/work/../etc"] }),
-            json!({ "path": "/work/a", "more": { "list": [["/etc"]] } }),
+            json!({ "path": "/data/a", "other": "/etc/passwd" }),
+            json!({ "path": "/data/a", "other": "~/.ssh/id" }),
+            json!({ "path": "/data/a", "other": "../x" }),
+            json!({ "path": "/data/a", "other": "file:///etc/passwd" }),
+            json!({ "path": "/data/a", "other": "C:\\x" }),
+            json!({ "source": "/data/a", "destination": "b" }),
+            json!({ "paths": ["/data/a", "/data/../etc"] }),
+            json!({ "path": "/data/a", "more": { "list": [["/etc"]] } }),
         ] {
             assert!(!inside(&value), "{value}");
             assert!(holds_paths(&Pointer::parse("").unwrap(), &value), "{value}");
@@ -105,10 +105,10 @@ mod tests {
         };
         assert!(list("/paths", json!(["notes/a", "notes/b"])));
         assert!(list("/paths/0", json!("notes/a")) && !list("/titles", json!(["notes/a"])));
-        let mut deep = json!("/work/a");
+        let mut deep = json!("/data/a");
         for _ in 0..=MAX_DEPTH {
             deep = json!([deep]);
         }
-        assert!(!inside(&json!({ "path": "/work/a", "more": deep })));
+        assert!(!inside(&json!({ "path": "/data/a", "more": deep })));
     }
 }
