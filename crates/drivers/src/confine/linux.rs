@@ -3,6 +3,7 @@
 mod cover;
 mod denied;
 mod descriptors;
+mod error;
 mod files;
 mod kernel_files;
 mod limits;
@@ -21,21 +22,23 @@ use std::path::{Path, PathBuf};
 use super::launch::Confined;
 use super::{ConfineError, Confinement, Demand, Enforced, Neighbours, Network, Protection};
 use cover::Covering;
+use error::ProtectionError;
 use reach::AllowedAddresses;
 use user::Account;
 
-/// What came of one step: what is in force, or why it is not.
+/// What came of the steps: what is in force, and why the rest is not.
+#[derive(Default)]
 struct Progress {
     enforced: Enforced,
-    reasons: Vec<String>,
+    failures: Vec<(Protection, ProtectionError)>,
 }
 
 impl Progress {
     /// Notes a protection as in force, unless its step failed.
-    fn step(&mut self, protection: Protection, outcome: Result<(), String>) {
+    fn step(&mut self, protection: Protection, outcome: Result<(), ProtectionError>) {
         match outcome {
             Ok(()) => drop(self.enforced.protections.insert(protection)),
-            Err(reason) => self.reasons.push(format!("{protection}: {reason}")),
+            Err(error) => self.failures.push((protection, error)),
         }
     }
 }
@@ -47,12 +50,13 @@ pub(super) fn confine(
     program: Option<&Path>,
 ) -> Result<Confined, ConfineError> {
     let asked = confinement.asked();
-    let mut progress = Progress { enforced: Enforced::default(), reasons: Vec::new() };
-    descriptors::close().map_err(|reason| lacking(&asked, reason))?;
+    let mut progress = Progress::default();
+    descriptors::close().map_err(|error| lacking(&asked, error.to_string()))?;
     let exempt = limits::exempt();
     let denied = denied::places(&confinement.denied);
     let account = confinement.user.as_deref().map(Account::find).transpose();
-    let account = account.map_err(|reason| lacking(&BTreeSet::from([Protection::User]), reason))?;
+    let account =
+        account.map_err(|error| lacking(&BTreeSet::from([Protection::User]), error.to_string()))?;
     let covered = cover(&denied, &mut progress);
     // Without neighbours to reach, the rules for files are the narrower way.
     let covering = match confinement.neighbours {
@@ -74,12 +78,14 @@ pub(super) fn confine(
     limits::set(&confinement.limits, exempt, &mut progress);
     filter_calls(&denied, covered, &mut progress);
 
-    let Progress { mut enforced, reasons } = progress;
+    let Progress { mut enforced, failures } = progress;
     enforced.lacking = asked.difference(&enforced.protections).copied().collect();
     if enforced.is_whole() || confinement.demand == Demand::BestEffort {
         let variables = account.iter().flat_map(Account::variables).collect();
         return Ok((enforced, variables));
     }
+    let reasons: Vec<String> =
+        failures.iter().map(|(protection, error)| format!("{protection}: {error}")).collect();
     let version = format!("landlock version {}", enforced.landlock);
     let reason = if reasons.is_empty() { version } else { reasons.join("; ") };
     Err(lacking(&enforced.lacking, reason))
@@ -96,8 +102,8 @@ fn cover(denied: &BTreeSet<PathBuf>, progress: &mut Progress) -> bool {
             progress.step(Protection::KernelFiles, kernel_files::close());
             true
         }
-        Err(reason) => {
-            progress.reasons.push(format!("{}: {reason}", Protection::Mounts));
+        Err(error) => {
+            progress.step(Protection::Mounts, Err(error));
             false
         }
     }

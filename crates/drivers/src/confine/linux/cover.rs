@@ -18,6 +18,7 @@ use rustix::mount::{
     mount_remount,
 };
 
+use super::error::ProtectionError;
 use super::namespace;
 
 /// What covers a file: opening a device is refused to everybody where a mount has no devices.
@@ -35,7 +36,7 @@ pub(super) enum Covering {
 }
 
 /// Covers these files and folders for this process and all that it starts.
-pub(super) fn cover(denied: &BTreeSet<PathBuf>) -> Result<(), String> {
+pub(super) fn cover(denied: &BTreeSet<PathBuf>) -> Result<(), ProtectionError> {
     let hidden = HiddenPaths::of(denied)?;
     namespace::enter(CloneFlags::CLONE_NEWNS)?;
     let here = std::env::current_dir();
@@ -47,7 +48,8 @@ pub(super) fn cover(denied: &BTreeSet<PathBuf>) -> Result<(), String> {
     // The working directory is still the one below the mounts.
     let moved = here.and_then(std::env::set_current_dir);
     if moved.is_err() {
-        std::env::set_current_dir("/").map_err(|error| format!("no working directory: {error}"))?;
+        std::env::set_current_dir("/")
+            .map_err(|source| ProtectionError::WorkingDirectory { source })?;
     }
     covered?;
     hidden.verify()
@@ -68,7 +70,7 @@ struct Target {
 }
 
 impl HiddenPaths {
-    fn of(denied: &BTreeSet<PathBuf>) -> Result<Self, String> {
+    fn of(denied: &BTreeSet<PathBuf>) -> Result<Self, ProtectionError> {
         let (mut folders, mut files): (Vec<Target>, Vec<Target>) = (Vec::new(), Vec::new());
         let mut above = BTreeSet::new();
         // A folder comes before what lies in it.
@@ -85,7 +87,7 @@ impl HiddenPaths {
             }
             if about.is_symlink() {
                 // A link can be removed and another put in its place; no mount prevents that.
-                return Err(format!("`{}` is a symbolic link", path.display()));
+                return Err(ProtectionError::SymbolicLink { path: path.clone() });
             }
             above.extend(path.ancestors().skip(1).map(PathBuf::from));
             let target =
@@ -98,7 +100,7 @@ impl HiddenPaths {
 
     /// Keeps the folders above from being renamed, whereby everything denied would get another
     /// place and something else could take its own: a folder on which something is mounted stays.
-    fn pin(&self) -> Result<(), String> {
+    fn pin(&self) -> Result<(), ProtectionError> {
         for folder in &self.above {
             let Some(parent) = folder.parent() else { continue };
             // Who may not write above it cannot rename it.
@@ -112,7 +114,7 @@ impl HiddenPaths {
 
     /// Covers each folder with an empty, already deleted directory: nothing is in it and nothing
     /// can be created in it.
-    fn cover_folders(&self) -> Result<(), String> {
+    fn cover_folders(&self) -> Result<(), ProtectionError> {
         let Some((first, others)) = self.folders.split_first() else { return Ok(()) };
         let at = |error| failed(&first.path, error);
         mount("tmpfs", &first.path, "tmpfs", LOCKED, None).map_err(at)?;
@@ -129,7 +131,7 @@ impl HiddenPaths {
         self.folders.iter().try_for_each(|folder| read_only(&folder.path))
     }
 
-    fn cover_files(&self) -> Result<(), String> {
+    fn cover_files(&self) -> Result<(), ProtectionError> {
         for file in &self.files {
             let at = |error| failed(&file.path, error);
             mount_bind(COVER, &file.path).map_err(at)?;
@@ -139,12 +141,12 @@ impl HiddenPaths {
     }
 
     /// Nothing denied is in its place any more.
-    fn verify(&self) -> Result<(), String> {
+    fn verify(&self) -> Result<(), ProtectionError> {
         for target in self.folders.iter().chain(&self.files) {
             let about = target.path.symlink_metadata();
             let same = |device, inode| (device, inode) == (target.device, target.inode);
             if about.is_ok_and(|about| same(about.st_dev(), about.st_ino())) {
-                return Err(format!("`{}` was not covered", target.path.display()));
+                return Err(ProtectionError::Uncovered { path: target.path.clone() });
             }
         }
         Ok(())
@@ -153,11 +155,11 @@ impl HiddenPaths {
 
 const LOCKED: MountFlags = MountFlags::NODEV.union(MountFlags::NOSUID).union(MountFlags::NOEXEC);
 
-fn read_only(path: &Path) -> Result<(), String> {
+fn read_only(path: &Path) -> Result<(), ProtectionError> {
     mount_remount(path, MountFlags::BIND | LOCKED | MountFlags::RDONLY, "")
         .map_err(|error| failed(path, error))
 }
 
-fn failed(path: &Path, error: Errno) -> String {
-    format!("`{}` cannot be covered: {error}", path.display())
+fn failed(path: &Path, source: Errno) -> ProtectionError {
+    ProtectionError::Cover { path: path.to_path_buf(), source }
 }

@@ -8,6 +8,7 @@ use landlock::{
 };
 
 use super::cover::Covering;
+use super::error::ProtectionError;
 use super::rules::Rules;
 use super::{Progress, denied};
 use crate::confine::{ConfineError, Confinement, Demand, Files, Network, Only, Protection};
@@ -61,7 +62,7 @@ pub(super) fn restrict(
     let mut rules = match created(offline, apart) {
         Ok(created) => Rules::new(created, denied::places(&confinement.denied), covering),
         Err(error) => {
-            progress.step(Protection::Files, Err(error.to_string()));
+            progress.step(Protection::Files, Err(error.into()));
             return Ok(());
         }
     };
@@ -71,12 +72,12 @@ pub(super) fn restrict(
         if named || confinement.demand == Demand::Strict {
             return Err(error);
         }
-        progress.step(Protection::Files, Err(error.to_string()));
+        progress.step(Protection::Files, Err(error.into()));
         return Ok(());
     }
     match rules.into_inner().restrict_self() {
         Ok(status) => note(&status, (offline, apart), progress),
-        Err(error) => progress.step(Protection::Files, Err(error.to_string())),
+        Err(error) => progress.step(Protection::Files, Err(error.into())),
     }
     Ok(())
 }
@@ -128,7 +129,7 @@ fn allow(
 /// Notes what the kernel can do of it.
 fn note(status: &RestrictionStatus, (offline, apart): (bool, bool), progress: &mut Progress) {
     let LandlockStatus::Available { effective_abi, kernel_abi } = status.landlock else {
-        progress.step(Protection::Files, Err("the kernel has no landlock".to_owned()));
+        progress.step(Protection::Files, Err(ProtectionError::NoLandlock));
         return;
     };
     let known = effective_abi as u32;

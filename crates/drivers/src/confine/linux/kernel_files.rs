@@ -5,8 +5,12 @@ use std::path::{Path, PathBuf};
 use rustix::mount::{MountFlags, mount_remount};
 use rustix::process::getuid;
 
+use super::error::ProtectionError;
+
 const PROCESSES: &str = "/proc";
 const SYSTEM: &str = "/sys";
+/// The mounts that this process sees.
+const MOUNTS: &str = "/proc/self/mountinfo";
 /// What every mount of these has.
 const FLAGS: MountFlags = MountFlags::BIND
     .union(MountFlags::RDONLY)
@@ -24,16 +28,16 @@ pub(super) fn is_closed(path: &Path) -> bool {
 }
 
 /// Makes them read-only, in a mount namespace of this process's own.
-pub(super) fn close() -> Result<(), String> {
-    let mounts = std::fs::read("/proc/self/mountinfo")
-        .map_err(|error| format!("/proc/self/mountinfo cannot be read: {error}"))?;
+pub(super) fn close() -> Result<(), ProtectionError> {
+    let mounts =
+        std::fs::read(MOUNTS).map_err(|source| ProtectionError::Read { file: MOUNTS, source })?;
     let mut closed: Vec<PathBuf> = mounts.split(|byte| *byte == b'\n').filter_map(place).collect();
     closed.retain(|path| is_closed(path));
     for path in closed {
         match mount_remount(&path, FLAGS, "") {
             // What another mount covers is out of reach.
             Ok(()) | Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOENT) => {}
-            Err(error) => return Err(format!("`{}` stays writable: {error}", path.display())),
+            Err(source) => return Err(ProtectionError::KernelFiles { path, source }),
         }
     }
     Ok(())

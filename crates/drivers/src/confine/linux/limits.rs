@@ -3,6 +3,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
 
 use super::Progress;
+use super::error::ProtectionError;
 use crate::confine::{Limits, Protection};
 
 /// Whether the kernel counts no processes for this user: the real root.
@@ -26,13 +27,11 @@ pub(super) fn set(limits: &Limits, exempt: bool, progress: &mut Progress) {
     for (protection, resource, limit) in all {
         let Some(limit) = limit else { continue };
         if exempt && protection == Protection::Processes {
-            let reason = "the kernel does not count the processes of root".to_owned();
-            progress.step(protection, Err(reason));
+            progress.step(protection, Err(ProtectionError::UncountedProcesses));
             continue;
         }
         let most = getrlimit(resource).maximum.map_or(limit, |most| most.min(limit));
         let wanted = Rlimit { current: Some(most), maximum: Some(most) };
-        let outcome = setrlimit(resource, wanted).map_err(|error| error.to_string());
-        progress.step(protection, outcome);
+        progress.step(protection, setrlimit(resource, wanted).map_err(ProtectionError::from));
     }
 }

@@ -3,22 +3,24 @@
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::{getgid, getuid};
 
+use super::error::ProtectionError;
+
 /// Moves this process into namespaces of these kinds. Whoever may not make them by itself makes
 /// them in a user namespace of its own, in which it stays who it is.
-pub(super) fn enter(kinds: CloneFlags) -> Result<(), String> {
+pub(super) fn enter(kinds: CloneFlags) -> Result<(), ProtectionError> {
     if unshare(kinds).is_ok() {
         return Ok(());
     }
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     let both = CloneFlags::CLONE_NEWUSER | kinds;
-    unshare(both).map_err(|error| format!("no namespace of its own: {error}"))?;
+    unshare(both).map_err(|source| ProtectionError::Namespace { source })?;
     let maps = [
         ("/proc/self/setgroups", "deny".to_owned()),
         ("/proc/self/uid_map", format!("{user} {user} 1")),
         ("/proc/self/gid_map", format!("{group} {group} 1")),
     ];
     for (file, text) in maps {
-        std::fs::write(file, text).map_err(|error| format!("{file} cannot be written: {error}"))?;
+        std::fs::write(file, text).map_err(|source| ProtectionError::Write { file, source })?;
     }
     Ok(())
 }

@@ -5,6 +5,8 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
+use super::error::ProtectionError;
+
 /// What root keeps: owners and modes of files, other users, low ports. Everything else, such as
 /// mounting, raw devices and kernel memory, would lead around the rules.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
@@ -17,20 +19,19 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::NET_BIND_SERVICE);
 
 /// No program that is started from here on gives more rights than there are.
-pub(super) fn seal() -> Result<(), String> {
-    set_no_new_privs(true).map_err(|error| error.to_string())
+pub(super) fn seal() -> Result<(), ProtectionError> {
+    Ok(set_no_new_privs(true)?)
 }
 
 /// Gives up the capabilities that go round the rest. Ordinary users have none.
-pub(super) fn trim() -> Result<(), String> {
-    let failed = |error: rustix::io::Errno| error.to_string();
-    let held = capabilities(None).map_err(failed)?;
+pub(super) fn trim() -> Result<(), ProtectionError> {
+    let held = capabilities(None)?;
     if held.effective.contains(CapabilitySet::SETPCAP) {
         for bit in 0..64 {
             let one = CapabilitySet::from_bits_retain(1 << bit);
             match capability_is_in_bounding_set(one) {
                 Ok(true) if !KEPT.contains(one) => {
-                    remove_capability_from_bounding_set(one).map_err(failed)?;
+                    remove_capability_from_bounding_set(one)?;
                 }
                 Ok(_) => {}
                 // The kernel knows no more of them.
@@ -43,5 +44,5 @@ pub(super) fn trim() -> Result<(), String> {
         permitted: held.permitted & KEPT,
         inheritable: CapabilitySet::empty(),
     };
-    set_capabilities(None, kept).map_err(failed)
+    Ok(set_capabilities(None, kept)?)
 }

@@ -14,6 +14,7 @@ use seccompiler::{
     SeccompCondition, SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
+use super::error::ProtectionError;
 use super::reach::AllowedAddresses;
 
 /// Refused whatever the arguments are.
@@ -116,18 +117,16 @@ const IO_PRIORITY_GROUP: u32 = 2;
 const IO_PRIORITY_USER: u32 = 3;
 
 /// Puts this process, and all that it starts, under the filter.
-pub(super) fn restrict(reach: AllowedAddresses) -> Result<(), String> {
-    let failed = |error: String| format!("no filter for system calls: {error}");
+pub(super) fn restrict(reach: AllowedAddresses) -> Result<(), ProtectionError> {
     let arch: TargetArch =
-        std::env::consts::ARCH.try_into().map_err(|_| failed("unknown processor".to_owned()))?;
-    let rules = rules(reach).map_err(|error| failed(error.to_string()))?;
+        std::env::consts::ARCH.try_into().map_err(|_| ProtectionError::Processor)?;
+    let rules = rules(reach)?;
     let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)
-        .and_then(BpfProgram::try_from)
-        .map_err(|error| failed(error.to_string()))?;
+        .and_then(BpfProgram::try_from)?;
     for program in [other_numbers(), filter] {
         if !program.is_empty() {
-            seccompiler::apply_filter(&program).map_err(|error| failed(error.to_string()))?;
+            seccompiler::apply_filter(&program)?;
         }
     }
     Ok(())

@@ -2,6 +2,8 @@
 
 use nix::unistd::{Gid, Uid, User, getuid, setgid, setgroups, setuid};
 
+use super::error::ProtectionError;
+
 /// The user that a server runs as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Account {
@@ -14,11 +16,11 @@ pub(super) struct Account {
 impl Account {
     /// Finds `name`, `uid` or `uid:gid`. A number without a group has the group of that user where
     /// the system knows it, and otherwise the same number.
-    pub(super) fn find(text: &str) -> Result<Self, String> {
+    pub(super) fn find(text: &str) -> Result<Self, ProtectionError> {
         let number = |text: &str| text.parse::<u32>().ok();
         let (user, group) = match text.split_once(':') {
             Some((user, group)) => {
-                let wrong = || format!("`{text}` is no user; write a name, `uid` or `uid:gid`");
+                let wrong = || ProtectionError::UserForm { text: text.to_owned() };
                 let user = number(user).ok_or_else(wrong)?;
                 (Ok(user), Some(number(group).ok_or_else(wrong)?))
             }
@@ -28,9 +30,12 @@ impl Account {
             Ok(user) => User::from_uid(Uid::from_raw(user)),
             Err(name) => User::from_name(name),
         };
-        let known = known.map_err(|error| format!("`{text}` cannot be looked up: {error}"))?;
+        let known = known
+            .map_err(|source| ProtectionError::UserLookup { text: text.to_owned(), source })?;
         let account = match (user, known) {
-            (Err(name), None) => return Err(format!("there is no user `{name}`")),
+            (Err(name), None) => {
+                return Err(ProtectionError::UnknownUser { name: name.to_owned() });
+            }
             (Ok(user), None) => Self {
                 user: Uid::from_raw(user),
                 group: Gid::from_raw(group.unwrap_or(user)),
@@ -43,23 +48,23 @@ impl Account {
             },
         };
         if account.user.is_root() || account.group == Gid::from_raw(0) {
-            return Err(format!("`{text}` is root; name another user"));
+            return Err(ProtectionError::RootUser { text: text.to_owned() });
         }
         Ok(account)
     }
 
     /// Makes this process the user's, with no other groups. Whoever is this user already stays it.
-    pub(super) fn assume(&self) -> Result<(), String> {
+    pub(super) fn assume(&self) -> Result<(), ProtectionError> {
         if getuid() == self.user {
             return Ok(());
         }
         if !getuid().is_root() {
-            return Err("only root can start it as another user".to_owned());
+            return Err(ProtectionError::NotRoot);
         }
         setgroups(&[])
             .and_then(|()| setgid(self.group))
             .and_then(|()| setuid(self.user))
-            .map_err(|error| format!("user {} cannot be assumed: {error}", self.user))
+            .map_err(|source| ProtectionError::AssumeUser { user: self.user, source })
     }
 
     /// Variables that name this user in place of root: of those that are set, the ones that hold
