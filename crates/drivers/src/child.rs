@@ -32,8 +32,22 @@ const INHERITED: [&str; 16] = [
     "USERPROFILE",
 ];
 
+/// Why a child is not started.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SpawnError {
+    /// It cannot be confined.
+    #[error(transparent)]
+    Confinement(#[from] ConfineError),
+    /// The system does not start the program, or the launcher.
+    #[error("{0}")]
+    System(io::ErrorKind),
+    /// The child has no pipes to speak by.
+    #[error("its pipes are missing")]
+    NoPipes,
+}
+
 /// The environment of a child: the few variables that all have, and those of its own.
-pub(crate) fn scope(command: &mut std::process::Command, own: &BTreeMap<String, String>) {
+fn scope(command: &mut std::process::Command, own: &BTreeMap<String, String>) {
     command.env_clear();
     for name in INHERITED {
         // A shell function exported under one of these names is not passed on.
@@ -47,11 +61,11 @@ pub(crate) fn scope(command: &mut std::process::Command, own: &BTreeMap<String, 
 }
 
 /// Starts the program, without a shell, in a process group of its own.
-pub(crate) fn start(config: &StdioConfig) -> Result<Child, String> {
+pub(crate) fn start(config: &StdioConfig) -> Result<Child, SpawnError> {
     let mut command = match &config.confined {
         Some(Confined { launcher, confinement, .. }) => {
             let argv: Vec<&String> = std::iter::once(&config.command).chain(&config.args).collect();
-            launcher.command(&argv, confinement).map_err(|error| error.to_string())?
+            launcher.command(&argv, confinement)?
         }
         None => {
             let mut command = std::process::Command::new(&config.command);
@@ -63,11 +77,11 @@ pub(crate) fn start(config: &StdioConfig) -> Result<Child, String> {
     if let Some(folder) = &config.cwd {
         command.current_dir(folder);
     }
-    spawn(command).map_err(|error| error.kind().to_string())
+    spawn(command).map_err(|error| SpawnError::System(error.kind()))
 }
 
 /// Starts a command with pipes, in a process group of its own.
-pub(crate) fn spawn(command: std::process::Command) -> io::Result<Child> {
+fn spawn(command: std::process::Command) -> io::Result<Child> {
     let mut command = Command::from(command);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     #[cfg(unix)]

@@ -56,7 +56,8 @@ impl Post {
     /// [`PostError::Address`].
     pub fn new(url: &str, time: Duration, most: usize) -> Result<Self, PostError> {
         let url = address(url)?;
-        let client = client::client(&url, None, None).map_err(PostError::Address)?;
+        let client = client::client(&url, None, None)
+            .map_err(|error| PostError::Address(error.to_string()))?;
         Ok(Self { client, url, headers: HeaderMap::new(), time, most })
     }
 

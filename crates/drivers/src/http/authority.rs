@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use weaver_types::hex;
 
 use super::OperationError;
+use super::client::ClientError;
 
 /// The most certificates of one authority.
 const MAX_CERTIFICATES: usize = 64;
@@ -46,9 +47,9 @@ impl Authority {
         self.0.iter().map(|one| hex(&Sha256::digest(one))).collect()
     }
 
-    pub(super) fn certificates(&self) -> Result<Vec<Certificate>, String> {
+    pub(super) fn certificates(&self) -> Result<Vec<Certificate>, ClientError> {
         let read = self.0.iter().map(|one| Certificate::from_der(one));
-        read.collect::<Result<_, _>>().map_err(|_| "the authority cannot be read".to_owned())
+        read.collect::<Result<_, _>>().map_err(|_| ClientError::Authority)
     }
 }
 

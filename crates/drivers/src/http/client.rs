@@ -58,6 +58,22 @@ impl fmt::Display for AddressRefused {
 
 impl StdError for AddressRefused {}
 
+/// Why no client can be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ClientError {
+    /// The certificates of the authority cannot be used.
+    #[error("the authority cannot be read")]
+    Authority,
+    /// The cryptography offers none of the versions of TLS that are safe.
+    #[error("tls is not available in this build")]
+    Tls,
+    /// The platform's certificates are not there.
+    #[error(
+        "no http client: the platform's certificates cannot be loaded; install ca-certificates"
+    )]
+    Platform,
+}
+
 impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {
         let found = (self.lookup)(name.as_str());
@@ -84,7 +100,7 @@ pub(crate) fn client(
     url: &Url,
     guard: Option<Guard>,
     authority: Option<&Authority>,
-) -> Result<Client, String> {
+) -> Result<Client, ClientError> {
     let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
@@ -105,13 +121,10 @@ pub(crate) fn client(
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|_| "tls is not available in this build".to_owned())?
+            .map_err(|_| ClientError::Tls)?
             .with_root_certificates(rustls::RootCertStore::empty())
             .with_no_client_auth();
         builder.tls_backend_preconfigured(tls)
     };
-    builder.build().map_err(|_| {
-        "no http client: the platform's certificates cannot be loaded; install ca-certificates"
-            .to_owned()
-    })
+    builder.build().map_err(|_| ClientError::Platform)
 }

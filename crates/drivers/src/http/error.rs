@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use weaver_agent_kernel::DriverError;
 
+use super::client::ClientError;
 use super::secret::SecretError;
 use crate::mcp::Fault;
 
@@ -148,7 +149,7 @@ pub(crate) enum Refusal {
     #[error("status {status}{said}")]
     Status { status: u16, said: String, wait: Option<Duration> },
     #[error("{0}")]
-    Client(String),
+    Client(ClientError),
 }
 
 impl Refusal {

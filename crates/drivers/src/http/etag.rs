@@ -1,5 +1,7 @@
 //! The entity tag of a resource, as a fact on which a call may depend.
 
+mod error;
+
 use std::collections::BTreeSet;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +22,7 @@ use super::request::{Form, Request};
 use super::template::{Template, invalid};
 use super::web::Web;
 use super::{Access, Operation, OperationError, Refusal};
+use error::EtagError;
 
 /// How long one look takes at most.
 const TIME: Duration = Duration::from_secs(10);
@@ -83,29 +86,28 @@ impl EtagObserver {
         template: &str,
         arguments: &Value,
     ) -> Result<String, PreconditionError> {
-        let unreadable = |problem: String| PreconditionError::Unreadable {
+        let unreadable = |error: EtagError| PreconditionError::Unreadable {
             what: format!("`{}`", template.escape_debug().take(200).collect::<String>()),
-            problem,
+            problem: error.to_string(),
         };
         let (url, way) = self.way(template, arguments).map_err(unreadable)?;
         let (tell, told) = sync_channel(1);
         let look = async move {
-            let late = |_| Err("it took too long".to_owned());
-            let seen = timeout(TIME, way.look(url)).await.unwrap_or_else(late);
+            let seen = timeout(TIME, way.look(url)).await.unwrap_or(Err(EtagError::Late));
             // Its caller may have gone.
             let _ = tell.send(seen);
         };
         self.start(Box::pin(look)).map_err(unreadable)?;
         let seen = told.recv_timeout(TIME.saturating_add(GRACE));
-        seen.map_err(|_| unreadable("it took too long".to_owned()))?.map_err(unreadable)
+        seen.unwrap_or(Err(EtagError::Late)).map_err(unreadable)
     }
 
-    fn way(&self, template: &str, arguments: &Value) -> Result<(Url, Way), String> {
-        let template = Template::parse(template).map_err(|error| error.to_string())?;
-        let host = template.host().ok_or("its host is not fixed")?;
+    fn way(&self, template: &str, arguments: &Value) -> Result<(Url, Way), EtagError> {
+        let template = Template::parse(template)?;
+        let host = template.host().ok_or(EtagError::OpenHost)?;
         let arguments = arguments.as_object().ok_or_else(|| invalid("/", "is no object"));
         let filled = arguments.and_then(|given| template.fill(given, &mut BTreeSet::new()));
-        let url = filled.map_err(|refusal| refusal.to_string())?;
+        let url = filled.map_err(EtagError::Arguments)?;
         let known = self.ways.iter().find(|way| way.host.admits(&url)).cloned();
         let public = || Way {
             web: Arc::new(Web::new(Access::default(), Some(host.clone()))),
@@ -116,14 +118,14 @@ impl EtagObserver {
     }
 
     /// Hands a job to the thread, which is started where there is none.
-    fn start(&self, job: Job) -> Result<(), String> {
+    fn start(&self, job: Job) -> Result<(), EtagError> {
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         let running = jobs.take().filter(|jobs| !jobs.is_closed());
         let sender = match running {
             Some(sender) => sender,
-            None => begin().map_err(|error| error.kind().to_string())?,
+            None => begin().map_err(|error| EtagError::Thread(error.kind()))?,
         };
-        let sent = sender.send(job).map_err(|_| "nobody looks any more".to_owned());
+        let sent = sender.send(job).map_err(|_| EtagError::Ended);
         *jobs = Some(sender);
         sent
     }
@@ -143,7 +145,7 @@ fn begin() -> std::io::Result<UnboundedSender<Job>> {
 }
 
 impl Way {
-    async fn look(&self, url: Url) -> Result<String, String> {
+    async fn look(&self, url: Url) -> Result<String, EtagError> {
         for method in [Method::HEAD, Method::GET] {
             let last = method == Method::GET;
             let request = Request::without_body(method, url.clone(), self.form.as_deref());
@@ -152,35 +154,31 @@ impl Way {
                 Err(failure) => Err(failure),
             };
             return match answer {
-                Ok(answer) => tag(&answer.headers).map_err(str::to_owned),
+                Ok(answer) => tag(&answer.headers),
                 Err(Failure { refusal: Refusal::Status { status, .. }, .. }) => match status {
                     404 | 410 => Ok(ABSENT.to_owned()),
                     405 | 501 if !last => continue,
                     // What the server says to it is not for a decision to quote.
-                    _ => Err(format!("status {status}")),
+                    _ => Err(EtagError::Status(status)),
                 },
-                Err(failure) => Err(format!("{} [{}]", failure.refusal, failure.refusal.code())),
+                Err(failure) => Err(EtagError::Refused(failure.refusal)),
             };
         }
-        Err("it cannot be asked".to_owned())
+        Err(EtagError::Methods)
     }
 }
 
 /// The one entity tag among these headers, as it was written.
-fn tag(headers: &HeaderMap) -> Result<String, &'static str> {
+fn tag(headers: &HeaderMap) -> Result<String, EtagError> {
     let mut all = headers.get_all(ETAG).iter();
     let (Some(one), None) = (all.next(), all.next()) else {
-        return Err("it has no entity tag, or several");
+        return Err(EtagError::Count);
     };
-    let text = one.to_str().map_err(|_| "its entity tag is no text")?.trim();
+    let text = one.to_str().map_err(|_| EtagError::Bytes)?.trim();
     let inner = text.strip_prefix("W/").unwrap_or(text);
     let inner = inner.strip_prefix('"').and_then(|inner| inner.strip_suffix('"'));
     let legal = inner.is_some_and(|inner| inner.bytes().all(|b| matches!(b, 0x21 | 0x23..=0x7e)));
-    if legal && text.len() <= MAX_TAG {
-        Ok(text.to_owned())
-    } else {
-        Err("its entity tag has not the form of one")
-    }
+    if legal && text.len() <= MAX_TAG { Ok(text.to_owned()) } else { Err(EtagError::Form) }
 }
 
 #[cfg(test)]

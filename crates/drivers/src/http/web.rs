@@ -11,7 +11,7 @@ use reqwest::header::{
 use reqwest::{Client, Method, Response, StatusCode, Url};
 use tokio::time::timeout;
 
-use super::client::{self, AddressRefused, Guard};
+use super::client::{self, AddressRefused, ClientError, Guard};
 use super::error::Failure;
 use super::host::{self, HostRule};
 use super::{Access, OperationError, Refusal, media, network};
@@ -64,7 +64,8 @@ impl Web {
 
     /// Makes the client for this origin, so that a system that can have none says so at the start.
     pub(crate) fn prepare(&self, origin: &Url) -> Result<(), OperationError> {
-        self.client(origin).map(|_| ()).map_err(OperationError::Client)
+        let client = self.client(origin);
+        client.map(|_| ()).map_err(|error| OperationError::Client(error.to_string()))
     }
 
     /// Sends a request and follows its redirects. An answer that is no success is a failure.
@@ -161,7 +162,7 @@ impl Web {
         Ok((response, headers))
     }
 
-    fn client(&self, url: &Url) -> Result<&Client, String> {
+    fn client(&self, url: &Url) -> Result<&Client, ClientError> {
         let slot = if url.scheme() == "https" { &self.tls } else { &self.plain };
         if let Some(client) = slot.get() {
             return Ok(client);

@@ -22,17 +22,40 @@ const RESERVED: [&str; 9] = [
     "last-event-id",
 ];
 
-/// Reads the configured headers. The error names the header, never its value.
-pub(crate) fn configured(config: &HttpConfig) -> Result<HeaderMap, String> {
+/// Why a configured header cannot be sent. It names the header, never its value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum HeaderError {
+    /// The name is none.
+    #[error("header name `{}` is not valid", crate::escape::escape(name))]
+    Name {
+        /// The name as configured.
+        name: String,
+    },
+    /// The transport sets it.
+    #[error("header `{name}` is set by the transport; remove it")]
+    Reserved {
+        /// Its name.
+        name: HeaderName,
+    },
+    /// The value does not fit one line.
+    #[error("the value of header `{name}` holds a line break or control")]
+    Value {
+        /// Its name.
+        name: HeaderName,
+    },
+}
+
+/// Reads the configured headers.
+pub(crate) fn configured(config: &HttpConfig) -> Result<HeaderMap, HeaderError> {
     let mut map = HeaderMap::new();
     for (name, value) in &config.headers {
         let key = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| format!("header name `{}` is not valid", crate::escape::escape(name)))?;
+            .map_err(|_| HeaderError::Name { name: name.clone() })?;
         if RESERVED.contains(&key.as_str()) {
-            return Err(format!("header `{key}` is set by the transport; remove it"));
+            return Err(HeaderError::Reserved { name: key });
         }
-        let mut value = HeaderValue::from_str(value)
-            .map_err(|_| format!("the value of header `{key}` holds a line break or control"))?;
+        let mut value =
+            HeaderValue::from_str(value).map_err(|_| HeaderError::Value { name: key.clone() })?;
         value.set_sensitive(true);
         map.insert(key, value);
     }
@@ -81,7 +104,7 @@ mod tests {
         {
             let mut config = HttpConfig::default();
             config.headers.insert(name.to_owned(), value.to_owned());
-            let error = configured(&config).unwrap_err();
+            let error = configured(&config).unwrap_err().to_string();
             assert!(!error.contains("hunter2"), "{error}");
         }
     }

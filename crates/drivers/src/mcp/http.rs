@@ -83,8 +83,8 @@ impl HttpLink {
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(bad("`url` must be http or https and name a host".to_owned()));
         }
-        let extra = headers::configured(config).map_err(&bad)?;
-        let client = client::client(&url, None, None).map_err(&bad)?;
+        let extra = headers::configured(config).map_err(|error| bad(error.to_string()))?;
+        let client = client::client(&url, None, None).map_err(|error| bad(error.to_string()))?;
         Ok(Self {
             client,
             url,

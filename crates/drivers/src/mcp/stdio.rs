@@ -14,7 +14,7 @@ use super::error::{Fault, McpError};
 use super::frame::{Line, LineReader};
 use super::inbox::{Inbox, Taken};
 use super::server_request::AnswerSink;
-use crate::child::{self, Group, Tail};
+use crate::child::{self, Group, SpawnError, Tail};
 use crate::child_config::{Redactor, StdioConfig};
 use crate::confine::{ConfineError, Enforced};
 
@@ -49,16 +49,16 @@ impl StdioLink {
         (limits, redactor): (&Limits, Option<&Redactor>),
         inbox: Arc<Inbox>,
     ) -> Result<Self, McpError> {
-        let refused = |reason: String| McpError::Spawn {
+        let refused = |error: SpawnError| McpError::Spawn {
             upstream: inbox.upstream().to_owned(),
             command: config.command.clone(),
-            reason,
+            reason: error.to_string(),
         };
         let mut child = child::start(config).map_err(refused)?;
         let group = Group::of(&child);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(refused("its pipes are missing".to_owned()));
+            return Err(refused(SpawnError::NoPipes));
         };
         let (outbox, lines) = mpsc::channel(OUTBOX);
         let tail = Arc::new(Tail::of(config, redactor.cloned()));

@@ -196,7 +196,7 @@ impl OAuthHttpClient {
         let guard = (self.reach == AllowedAddresses::Public)
             .then(|| Guard { lookup: system_lookup(), networks: Arc::default() });
         let made = client::client(url, guard, self.authority.as_ref())
-            .map_err(|reason| OAuthError::Unavailable { what, reason })?;
+            .map_err(|error| OAuthError::Unavailable { what, reason: error.to_string() })?;
         Ok(slot.get_or_init(|| made))
     }
 }

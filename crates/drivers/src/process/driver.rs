@@ -16,7 +16,8 @@ use weaver_types::{BoxFuture, CapabilityId, Millicents, RawChunk, RawResult};
 use super::output::{self, Output};
 use super::template::{Filled, Template};
 use super::{OutputForm, ProcessConfig, TemplateError};
-use crate::child::{self, Group, Tail};
+use crate::child::{self, Group, SpawnError, Tail};
+use crate::child_config::StdioConfig;
 use crate::chunk_task::{self, ChunkTask, Chunks};
 use crate::task;
 
@@ -140,19 +141,19 @@ impl Program {
         read: impl FnOnce(ChildStdout) -> T,
     ) -> Result<Ran<T::Output>, DriverError> {
         let config = &self.config;
-        let not_started = |reason: String| {
-            DriverError::Unavailable(format!("cannot start `{}`: {reason}", config.command))
+        let not_started = |error: SpawnError| {
+            DriverError::Unavailable(format!("cannot start `{}`: {error}", config.command))
         };
         let mut child = self.start(filled.argv).map_err(not_started)?;
         let group = Group::of(&child);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(not_started("its pipes are missing".to_owned()));
+            return Err(not_started(SpawnError::NoPipes));
         };
         let mut stderr = BufReader::with_capacity(1024, stderr);
         if let Some(confined) = &config.confined {
             let told = child::report(&mut stderr, &confined.launcher).await;
-            told.map_err(|error| not_started(error.to_string()))?;
+            told.map_err(|error| not_started(error.into()))?;
         }
         let tail = Tail::default();
         // The whole group is killed when the program has ended, and when this future is dropped:
@@ -168,25 +169,16 @@ impl Program {
         Ok(Ran { status, output, stderr: tail.text() })
     }
 
-    fn start(&self, argv: Vec<String>) -> Result<Child, String> {
-        let config = &self.config;
-        let mut command = match &config.confined {
-            Some(confined) => {
-                let argv: Vec<&String> = std::iter::once(&config.command).chain(&argv).collect();
-                let command = confined.launcher.command(&argv, &confined.confinement);
-                command.map_err(|error| error.to_string())?
-            }
-            None => {
-                let mut command = std::process::Command::new(&config.command);
-                command.args(argv);
-                command
-            }
-        };
-        child::scope(&mut command, &config.env);
-        if let Some(folder) = &config.cwd {
-            command.current_dir(folder);
-        }
-        child::spawn(command).map_err(|error| error.kind().to_string())
+    /// Starts the configured program with these arguments.
+    fn start(&self, args: Vec<String>) -> Result<Child, SpawnError> {
+        let ProcessConfig { command, env, cwd, confined, .. } = &self.config;
+        child::start(&StdioConfig {
+            command: command.clone(),
+            args,
+            env: env.clone(),
+            cwd: cwd.clone(),
+            confined: confined.clone(),
+        })
     }
 }
 
