@@ -57,7 +57,7 @@ pub(super) fn run(args: &Allow) -> Result<Exit, Failure> {
     }
     let Some(chosen) = chosen(args, &candidates)? else { return Ok(Exit::Ok) };
     let version = args.sign.sign(&revision, &chosen.text, now)?;
-    signing::report(&revision, version, &args.output)
+    signing::report(&revision, version, args.output.format())
 }
 
 fn unknown(args: &Allow) -> Failure {
@@ -192,7 +192,7 @@ fn read_from(
         questions::yes("Sign the policy with this host?")?;
     }
     let version = args.sign.sign(revision, &text, SystemClock::default().now())?;
-    signing::report(revision, version, &args.output)
+    signing::report(revision, version, args.output.format())
 }
 
 /// No rule lets through what the floor holds: an approval in advance does, and a person signs it.

@@ -10,6 +10,7 @@ use weaver_gateway::http::{self, ClientsError, NewClient};
 use weaver_types::{Clock as _, PrincipalId, SystemClock};
 
 use super::{Exit, Failure, output};
+use crate::output::OutputFormat;
 use crate::shared_args::Json;
 
 #[derive(Debug, Subcommand)]
@@ -66,11 +67,12 @@ pub(super) struct Remove {
 }
 
 impl Clients {
-    pub(super) fn wants_json(&self) -> bool {
+    /// The form of the output, and so of a failure.
+    pub(super) fn output_format(&self) -> OutputFormat {
         match self {
-            Self::Add(args) => args.output.json,
-            Self::List(args) => args.output.json,
-            Self::Remove(args) => args.output.json,
+            Self::Add(args) => args.output.format(),
+            Self::List(args) => args.output.format(),
+            Self::Remove(args) => args.output.format(),
         }
     }
 }

@@ -19,9 +19,10 @@ use weaver_gateway::serve::{Farewell, ServeError, ServeOptions};
 use weaver_text::escape;
 use zeroize::Zeroizing;
 
-use super::serve::{Format, LogFormatArgument, Serve};
+use super::serve::{LogFormatArgument, Serve};
 use super::shared_args::Json;
 use super::{Exit, Failure, config_path, logging, output, serve};
+use crate::output::OutputFormat;
 
 #[derive(Debug, Args)]
 pub(super) struct Daemon {
@@ -49,9 +50,9 @@ pub(super) struct Daemon {
 }
 
 impl Daemon {
-    /// Whether what goes wrong is JSON too.
-    pub(super) fn wants_json(&self) -> bool {
-        self.log_format.format == Some(Format::Json)
+    /// The form of a failure.
+    pub(super) fn output_format(&self) -> OutputFormat {
+        self.log_format.output_format()
     }
 }
 
@@ -91,9 +92,9 @@ pub(super) fn run(args: &Daemon) -> Result<Exit, Failure> {
     super::huge_pages::allow();
     match args.started_by_client {
         false => start(args, || {
-            match args.wants_json() {
-                true => tracing::info!("clients can connect"),
-                false => output::aside("weaver: ready\n"),
+            match args.output_format() {
+                OutputFormat::Json => tracing::info!("clients can connect"),
+                OutputFormat::Text => output::aside("weaver: ready\n"),
             }
             notify_ready();
         }),

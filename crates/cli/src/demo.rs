@@ -26,6 +26,7 @@ mod transcript;
 use std::io::Write;
 use std::path::PathBuf;
 
+use crate::output::OutputFormat;
 use folder::DemoFolder;
 use transcript::Transcript;
 
@@ -35,8 +36,8 @@ pub(crate) use server::serve_files;
 /// What `weaver demo` is asked to do.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DemoOptions {
-    /// One JSON line per step instead of text.
-    pub(crate) json: bool,
+    /// Text, or one JSON line per step.
+    pub(crate) format: OutputFormat,
     /// A new or empty folder in which to leave everything; none for a temporary one that is
     /// removed.
     pub(crate) keep: Option<PathBuf>,
@@ -50,7 +51,7 @@ pub(crate) struct DemoOptions {
 /// Weaver answers otherwise than it must, or the ledger does not verify.
 pub(crate) fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), DemoError> {
     let colour = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
-    let mut transcript = Transcript::new(out, options.json, colour && !options.json);
+    let mut transcript = Transcript::new(out, options.format, colour);
     let folder = DemoFolder::open(options.keep.as_deref())?;
     let written = documents::write(&folder)?;
     script::play(&folder, written.approver, &mut transcript)?;

@@ -68,7 +68,7 @@ pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
         generated,
         reviewed: args.asks(),
     };
-    report.print(args.output.json)?;
+    report.print(args.output.format())?;
     Ok(Exit::Ok)
 }
 

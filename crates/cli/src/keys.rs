@@ -9,15 +9,21 @@ use weaver_types::{KeyId, OsRandom};
 use super::args::Keys;
 use super::shared_args::PassphraseFrom;
 use super::{Exit, Failure, output};
+use crate::output::OutputFormat;
 
 pub(super) fn run(args: Keys) -> Result<Exit, Failure> {
     match args {
-        Keys::New { out, id, passphrase, output } => new(&out, &id, &passphrase, output.json),
-        Keys::Show { file, output } => show(&file, output.json),
+        Keys::New { out, id, passphrase, output } => new(&out, &id, &passphrase, output.format()),
+        Keys::Show { file, output } => show(&file, output.format()),
     }
 }
 
-fn new(path: &Path, id: &str, from: &PassphraseFrom, as_json: bool) -> Result<Exit, Failure> {
+fn new(
+    path: &Path,
+    id: &str,
+    from: &PassphraseFrom,
+    format: OutputFormat,
+) -> Result<Exit, Failure> {
     let id = KeyId::parse(id).map_err(|error| {
         Failure::new(Exit::Usage, error.code(), error).next("name the key, for example `--id root`")
     })?;
@@ -32,8 +38,8 @@ fn new(path: &Path, id: &str, from: &PassphraseFrom, as_json: bool) -> Result<Ex
     };
     let (file, _) = KeyFile::generate(id, &passphrase, &OsRandom)?;
     file.write_new(path)?;
-    print(path, &file, as_json)?;
-    if !as_json {
+    print(path, &file, format)?;
+    if format == OutputFormat::Text {
         let public = file.public();
         output::text(&format!(
             "\nThe private key is encrypted under your passphrase; without it the key is lost.\n\
@@ -43,14 +49,14 @@ fn new(path: &Path, id: &str, from: &PassphraseFrom, as_json: bool) -> Result<Ex
     Ok(Exit::Ok)
 }
 
-fn show(path: &Path, as_json: bool) -> Result<Exit, Failure> {
-    print(path, &KeyFile::read(path)?, as_json)?;
+fn show(path: &Path, format: OutputFormat) -> Result<Exit, Failure> {
+    print(path, &KeyFile::read(path)?, format)?;
     Ok(Exit::Ok)
 }
 
-fn print(path: &Path, file: &KeyFile, as_json: bool) -> Result<(), Failure> {
+fn print(path: &Path, file: &KeyFile, format: OutputFormat) -> Result<(), Failure> {
     let (id, public, path) = (file.id(), file.public(), path.display());
-    if as_json {
+    if format == OutputFormat::Json {
         let value =
             json!({ "file": path.to_string(), "id": id.as_str(), "public": public.to_string() });
         output::json(&value)?;

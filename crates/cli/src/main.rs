@@ -63,6 +63,7 @@ use weaver_gateway::serve::LAUNCH;
 use args::{Cli, Command, Keys};
 pub(crate) use exit::Exit;
 pub(crate) use failure::Failure;
+use output::OutputFormat;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
@@ -85,7 +86,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             if let Some(failure) = config_path::no_store(&error) {
-                output::failure(&failure, false);
+                output::failure(&failure, OutputFormat::Text);
                 return failure.exit.into();
             }
             let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
@@ -94,7 +95,7 @@ fn main() -> ExitCode {
             return exit.into();
         }
     };
-    let as_json = cli.command.as_ref().is_some_and(Command::wants_json);
+    let format = cli.command.as_ref().map(Command::output_format).unwrap_or_default();
     let ran = match cli.command {
         Some(command) => run(command),
         None => overview::run(),
@@ -103,7 +104,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(failure) if failure.code == failure::CLOSED => Exit::Ok.into(),
         Err(failure) => {
-            output::failure(&failure, as_json);
+            output::failure(&failure, format);
             failure.exit.into()
         }
     }
@@ -168,48 +169,48 @@ fn run(command: Command) -> Result<Exit, Failure> {
 }
 
 impl Command {
-    /// Whether a script reads along, so that failures are JSON too.
-    fn wants_json(&self) -> bool {
+    /// The form of the output, and so of a failure.
+    fn output_format(&self) -> OutputFormat {
         match self {
-            Self::Init(args) => args.wants_json(),
-            Self::Update(args) => args.wants_json(),
-            Self::Connect(args) => args.wants_json(),
-            Self::Disconnect(args) => args.wants_json(),
-            Self::Demo(args) => args.json,
+            Self::Init(args) => args.output_format(),
+            Self::Update(args) => args.output_format(),
+            Self::Connect(args) => args.output_format(),
+            Self::Disconnect(args) => args.output_format(),
+            Self::Demo(args) => OutputFormat::from_flag(args.json),
             #[cfg(unix)]
-            Self::Status(args) | Self::Stop(args) => args.output.json,
+            Self::Status(args) | Self::Stop(args) => args.output.format(),
             #[cfg(unix)]
-            Self::Clients(args) => args.wants_json(),
+            Self::Clients(args) => args.output_format(),
             #[cfg(unix)]
-            Self::Login(args) => args.output.json,
+            Self::Login(args) => args.output.format(),
             #[cfg(unix)]
-            Self::Logout(args) => args.output.json,
+            Self::Logout(args) => args.output.format(),
             #[cfg(unix)]
-            Self::Daemon(args) => args.wants_json(),
+            Self::Daemon(args) => args.output_format(),
             #[cfg(unix)]
-            Self::Restart(_) | Self::Logs(_) | Self::Service(_) => false,
-            Self::Serve(args) => args.wants_json(),
-            Self::Check(args) | Self::Doctor(args) => args.output.json,
-            Self::Sign(args) => args.output.json,
-            Self::Reasons(args) => args.json,
-            Self::Keys(Keys::New { output, .. } | Keys::Show { output, .. }) => output.json,
-            Self::Allow(args) => args.wants_json(),
-            Self::Approve(args) => args.wants_json(),
-            Self::Policy(args) => args.wants_json(),
-            Self::Kernel(args) => args.wants_json(),
-            Self::Contracts(args) => args.wants_json(),
-            Self::Feedback(args) => args.wants_json(),
-            Self::Memory(args) => args.wants_json(),
-            Self::Trace(args) => args.wants_json(),
-            Self::Redact(args) => args.wants_json(),
-            Self::Replay(args) => args.output.json,
-            Self::Inspect(args) => args.output.json,
-            Self::Route(args) => args.output.json,
-            Self::Catalog(args) => args.wants_json(),
+            Self::Restart(_) | Self::Logs(_) | Self::Service(_) => OutputFormat::Text,
+            Self::Serve(args) => args.output_format(),
+            Self::Check(args) | Self::Doctor(args) => args.output.format(),
+            Self::Sign(args) => args.output.format(),
+            Self::Reasons(args) => args.format(),
+            Self::Keys(Keys::New { output, .. } | Keys::Show { output, .. }) => output.format(),
+            Self::Allow(args) => args.output_format(),
+            Self::Approve(args) => args.output_format(),
+            Self::Policy(args) => args.output_format(),
+            Self::Kernel(args) => args.output_format(),
+            Self::Contracts(args) => args.output_format(),
+            Self::Feedback(args) => args.output_format(),
+            Self::Memory(args) => args.output_format(),
+            Self::Trace(args) => args.output_format(),
+            Self::Redact(args) => args.output_format(),
+            Self::Replay(args) => args.output.format(),
+            Self::Inspect(args) => args.output.format(),
+            Self::Route(args) => args.output.format(),
+            Self::Catalog(args) => args.output_format(),
             Self::Compile(_)
             | Self::Man(_)
             | Self::DemoServer { .. }
-            | Self::Completions { .. } => false,
+            | Self::Completions { .. } => OutputFormat::Text,
         }
     }
 }

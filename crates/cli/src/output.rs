@@ -9,6 +9,23 @@ use weaver_text::escape;
 
 use super::failure::Failure;
 
+/// The form in which a command prints what it finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum OutputFormat {
+    /// Text for people.
+    #[default]
+    Text,
+    /// JSON for scripts.
+    Json,
+}
+
+impl OutputFormat {
+    /// What a flag such as `--json` asks for.
+    pub(crate) fn from_flag(json: bool) -> Self {
+        if json { Self::Json } else { Self::Text }
+    }
+}
+
 /// Writes a text to standard output.
 pub(crate) fn text(text: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
@@ -37,9 +54,12 @@ pub(crate) fn waiting(names: &[String]) {
     aside(&format!("waiting for: {}\n", names.join(", ")));
 }
 
-/// Writes a failure to standard error: as JSON where the user asked for that.
-pub(crate) fn failure(failure: &Failure, as_json: bool) {
-    let text = if as_json { format!("{}\n", failure.to_json()) } else { rendered(failure) };
+/// Writes a failure to standard error.
+pub(crate) fn failure(failure: &Failure, format: OutputFormat) {
+    let text = match format {
+        OutputFormat::Text => rendered(failure),
+        OutputFormat::Json => format!("{}\n", failure.to_json()),
+    };
     aside(&text);
 }
 

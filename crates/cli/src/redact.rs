@@ -15,8 +15,8 @@ use super::{Exit, Failure};
 
 pub(super) fn run(args: &Redact) -> Result<Exit, Failure> {
     match &args.about {
-        Some(Rules::Rules { rules, output }) => return rules::list(rules, output.json),
-        Some(Rules::Check { file, output }) => return rules::check(file, output.json),
+        Some(Rules::Rules { rules, output }) => return rules::list(rules, output.format()),
+        Some(Rules::Check { file, output }) => return rules::check(file, output.format()),
         None => {}
     }
     let masker = engine::Masker::new(&args.options)?;

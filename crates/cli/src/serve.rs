@@ -12,6 +12,7 @@ use weaver_gateway::serve::{self, ServeError, ServeOptions};
 use weaver_types::signature::SigningKey;
 
 use super::{Exit, Failure, logging};
+use crate::output::OutputFormat;
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -64,12 +65,20 @@ impl LogFormatArgument {
             None => configured.log_format.unwrap_or_default(),
         }
     }
+
+    /// The form of a failure, which may come before the configuration is read.
+    pub(super) fn output_format(&self) -> OutputFormat {
+        match self.format {
+            Some(Format::Json) => OutputFormat::Json,
+            Some(Format::Text) | None => OutputFormat::Text,
+        }
+    }
 }
 
 impl Serve {
-    /// Whether what goes wrong is JSON too.
-    pub(super) fn wants_json(&self) -> bool {
-        self.log_format.format == Some(Format::Json)
+    /// The form of a failure.
+    pub(super) fn output_format(&self) -> OutputFormat {
+        self.log_format.output_format()
     }
 }
 
@@ -92,7 +101,7 @@ fn shim(args: &Serve) -> Result<Exit, Failure> {
         }
         Err(failure) if std::io::stdin().is_terminal() => Err(failure),
         Err(failure) => {
-            super::output::failure(&failure, args.wants_json());
+            super::output::failure(&failure, args.output_format());
             let problem =
                 DaemonError::Configuration { code: failure.code, problem: failure.in_words() };
             daemon::run_shim(Err(problem))?;

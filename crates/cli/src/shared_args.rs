@@ -4,6 +4,8 @@ use clap::Args;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::output::OutputFormat;
+
 /// The word as documents write it.
 pub(crate) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(Value::String(text.to_owned())).map_err(|error| error.to_string())
@@ -14,6 +16,13 @@ pub(crate) struct Json {
     /// Print JSON for scripts
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Json {
+    /// The form of the output that is asked for.
+    pub(crate) fn format(&self) -> OutputFormat {
+        OutputFormat::from_flag(self.json)
+    }
 }
 
 #[derive(Debug, Args)]

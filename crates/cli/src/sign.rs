@@ -13,6 +13,7 @@ use weaver_types::{Clock as _, OsRandom, SystemClock, random_text};
 
 use super::args::Sign;
 use super::{Exit, Failure, output};
+use crate::output::OutputFormat;
 
 /// A document that is to be signed.
 struct Document<'a> {
@@ -45,7 +46,7 @@ pub(super) fn run(args: &Sign) -> Result<Exit, Failure> {
     refuse(&findings)?;
     for (document, envelope) in signed {
         let path = write(document.path, &envelope)?;
-        report(document, &envelope, &path, args.output.json)?;
+        report(document, &envelope, &path, args.output.format())?;
     }
     Ok(Exit::Ok)
 }
@@ -122,10 +123,10 @@ fn report(
     document: &Document<'_>,
     envelope: &Envelope,
     path: &Path,
-    as_json: bool,
+    format: OutputFormat,
 ) -> Result<(), Failure> {
     let (kind, digest, key) = (document.kind, envelope.digest(), envelope.key());
-    if as_json {
+    if format == OutputFormat::Json {
         output::json(&json!({
             "file": document.name,
             "kind": kind.as_str(),

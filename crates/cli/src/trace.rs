@@ -31,10 +31,11 @@ use weaver_trace_store::Reader;
 
 use super::args::{Trace, TraceCommand};
 use super::{Exit, Failure};
+use crate::output::OutputFormat;
 
 pub(super) fn run(args: TraceCommand) -> Result<Exit, Failure> {
     let Some(command) = args.command else {
-        return today::run(args.config.as_deref(), args.store.as_deref(), &args.output);
+        return today::run(args.config.as_deref(), args.store.as_deref(), args.output.format());
     };
     match command {
         Trace::List(args) => list::run(&args),
@@ -64,33 +65,33 @@ fn open(store: &Path) -> Result<Reader, Failure> {
 }
 
 impl TraceCommand {
-    /// Whether a script reads along, so that failures are JSON too.
-    pub(super) fn wants_json(&self) -> bool {
-        self.command.as_ref().map_or(self.output.json, Trace::wants_json)
+    /// The form of the output, and so of a failure.
+    pub(super) fn output_format(&self) -> OutputFormat {
+        self.command.as_ref().map_or(self.output.format(), Trace::output_format)
     }
 }
 
 impl Trace {
-    /// Whether a script reads along, so that failures are JSON too.
-    fn wants_json(&self) -> bool {
+    /// The form of the output, and so of a failure.
+    fn output_format(&self) -> OutputFormat {
         match self {
-            Self::List(args) => args.output.json,
-            Self::Show(args) | Self::Why(args) => args.output.json,
-            Self::Tail(args) => args.output.json,
-            Self::Stats(args) => args.output.json,
-            Self::Index(args) => args.output.json,
-            Self::Verify(args) => args.output.json,
-            Self::Checkpoint(args) => args.output.json,
-            Self::Prove(args) => args.output.json,
-            Self::Prune(args) => args.output.json,
-            Self::Key(proof_args::Key::Show { output, .. }) => output.json,
+            Self::List(args) => args.output.format(),
+            Self::Show(args) | Self::Why(args) => args.output.format(),
+            Self::Tail(args) => args.output.format(),
+            Self::Stats(args) => args.output.format(),
+            Self::Index(args) => args.output.format(),
+            Self::Verify(args) => args.output.format(),
+            Self::Checkpoint(args) => args.output.format(),
+            Self::Prove(args) => args.output.format(),
+            Self::Prune(args) => args.output.format(),
+            Self::Key(proof_args::Key::Show { output, .. }) => output.format(),
             Self::Key(
                 proof_args::Key::Declare(change)
                 | proof_args::Key::End(change)
                 | proof_args::Key::Rotate { change, .. },
-            ) => change.output.json,
-            Self::Head(args) => args.output.json,
-            Self::Export(_) => false,
+            ) => change.output.format(),
+            Self::Head(args) => args.output.format(),
+            Self::Export(_) => OutputFormat::Text,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use weaver_policy_analysis::suggest::AllowWidth;
 
+use crate::output::OutputFormat;
 use crate::policy::signing::SignPolicy;
 use crate::shared_args::Json;
 
@@ -52,7 +53,8 @@ pub(crate) struct Allow {
 }
 
 impl Allow {
-    pub(crate) fn wants_json(&self) -> bool {
-        self.output.json
+    /// The form of the output, and so of a failure.
+    pub(crate) fn output_format(&self) -> OutputFormat {
+        self.output.format()
     }
 }

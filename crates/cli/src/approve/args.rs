@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::output::OutputFormat;
 use crate::shared_args::{Json, PassphraseFrom};
 
 const EXAMPLES: &str = "\
@@ -77,16 +78,17 @@ pub(crate) enum Approve {
 }
 
 impl Approve {
-    pub(crate) fn wants_json(&self) -> bool {
+    /// The form of the output, and so of a failure.
+    pub(crate) fn output_format(&self) -> OutputFormat {
         match self {
-            Self::List(args) => args.output.json,
-            Self::Show(args) => args.output.json,
-            Self::Grant(args) | Self::Deny(args) => args.sign.output.json,
-            Self::Revoke(args) => args.sign.output.json,
-            Self::Standing(args) => args.wants_json(),
-            Self::Watch(args) => args.output.json,
-            Self::Clock(args) => args.sign.output.json,
-            Self::EndRun(args) => args.sign.output.json,
+            Self::List(args) => args.output.format(),
+            Self::Show(args) => args.output.format(),
+            Self::Grant(args) | Self::Deny(args) => args.sign.output.format(),
+            Self::Revoke(args) => args.sign.output.format(),
+            Self::Standing(args) => args.output_format(),
+            Self::Watch(args) => args.output.format(),
+            Self::Clock(args) => args.sign.output.format(),
+            Self::EndRun(args) => args.sign.output.format(),
         }
     }
 }
@@ -259,13 +261,14 @@ pub(crate) enum Standing {
 }
 
 impl Standing {
-    fn wants_json(&self) -> bool {
+    /// The form of the output, and so of a failure.
+    fn output_format(&self) -> OutputFormat {
         match self {
-            Self::List(args) => args.output.json,
-            Self::Show { output, .. } => output.json,
-            Self::Grant(args) => args.sign.output.json,
-            Self::Sign(args) => args.sign.output.json,
-            Self::Revoke { sign, .. } => sign.output.json,
+            Self::List(args) => args.output.format(),
+            Self::Show { output, .. } => output.format(),
+            Self::Grant(args) => args.sign.output.format(),
+            Self::Sign(args) => args.sign.output.format(),
+            Self::Revoke { sign, .. } => sign.output.format(),
         }
     }
 }

@@ -16,6 +16,7 @@ use super::approval_store::ApprovalStore;
 use super::args::{From, SignWith};
 use super::rejected::unknown;
 use super::{screen, word};
+use crate::output::OutputFormat;
 use crate::shared_args::Json;
 use crate::{Exit, Failure, output};
 
@@ -70,11 +71,11 @@ pub(crate) struct List {
 }
 
 impl Feedback {
-    /// Whether a script reads along.
-    pub(crate) fn wants_json(&self) -> bool {
+    /// The form of the output, and so of a failure.
+    pub(crate) fn output_format(&self) -> OutputFormat {
         match self {
-            Self::Record(args) => args.sign.output.json,
-            Self::List(args) => args.output.json,
+            Self::Record(args) => args.sign.output.format(),
+            Self::List(args) => args.output.format(),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::approval_store::{ApprovalStore, now};
 use super::args::{From, List, SignWith, Standing};
 use super::rejected::{refused, unknown};
 use super::{screen, standing_grant, terms, word};
+use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
 /// How much of a list of patterns a line shows, in characters.
@@ -19,7 +20,7 @@ const MAX_SHOWN: usize = 120;
 pub(super) fn run(args: Standing) -> Result<Exit, Failure> {
     match args {
         Standing::List(args) => list(&args),
-        Standing::Show { id, from, output } => show(&id, &from, output.json),
+        Standing::Show { id, from, output } => show(&id, &from, output.format()),
         Standing::Grant(args) => standing_grant::grant(&args),
         Standing::Sign(args) => standing_grant::sign(&args),
         Standing::Revoke { id, sign, from } => revoke(&id, &sign, &from),
@@ -117,11 +118,11 @@ fn list(args: &List) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn show(id: &str, from: &From, as_json: bool) -> Result<Exit, Failure> {
+fn show(id: &str, from: &From, format: OutputFormat) -> Result<Exit, Failure> {
     let place = ApprovalStore::open(from)?;
     let now = now();
     let found = one(&place, id)?;
-    if as_json {
+    if format == OutputFormat::Json {
         output::line(&screen::json(&found.json(now)))?;
     } else {
         output::text(&found.line(now))?;

@@ -8,6 +8,7 @@ use weaver_policy::DriftClass;
 
 use super::super::contracts::args::From;
 use super::super::route::args::Limits;
+use crate::output::OutputFormat;
 use crate::shared_args::Json;
 
 const EXAMPLES: &str = "\
@@ -46,13 +47,14 @@ pub(crate) enum Catalog {
 }
 
 impl Catalog {
-    pub(crate) fn wants_json(&self) -> bool {
+    /// The form of the output, and so of a failure.
+    pub(crate) fn output_format(&self) -> OutputFormat {
         match self {
-            Self::Lint(args) => args.output.json,
-            Self::Snapshot(args) => args.output.json,
-            Self::Diff(args) => args.output.json,
-            Self::Convert(args) => args.output.json,
-            Self::Search(args) => args.output.json,
+            Self::Lint(args) => args.output.format(),
+            Self::Snapshot(args) => args.output.format(),
+            Self::Diff(args) => args.output.format(),
+            Self::Convert(args) => args.output.format(),
+            Self::Search(args) => args.output.format(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use weaver_gateway::clients::Client;
 
+use crate::output::OutputFormat;
 use crate::shared_args::Json;
 
 fn clients() -> String {
@@ -55,13 +56,15 @@ pub(crate) struct Disconnect {
 }
 
 impl Connect {
-    pub(crate) fn wants_json(&self) -> bool {
-        self.output.json
+    /// The form of the output, and so of a failure.
+    pub(crate) fn output_format(&self) -> OutputFormat {
+        self.output.format()
     }
 }
 
 impl Disconnect {
-    pub(crate) fn wants_json(&self) -> bool {
-        self.output.json
+    /// The form of the output, and so of a failure.
+    pub(crate) fn output_format(&self) -> OutputFormat {
+        self.output.format()
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::output::OutputFormat;
 use crate::shared_args::Json;
 
 const EXAMPLES: &str = "\
@@ -43,13 +44,14 @@ pub(crate) enum Contracts {
 }
 
 impl Contracts {
-    pub(crate) fn wants_json(&self) -> bool {
+    /// The form of the output, and so of a failure.
+    pub(crate) fn output_format(&self) -> OutputFormat {
         match self {
-            Self::List(args) | Self::Mismatches(args) => args.output.json,
-            Self::Snapshot(args) => args.output.json,
-            Self::Approve(args) => args.output.json,
-            Self::Diff(args) => args.output.json,
-            Self::Propose(args) => args.output.json,
+            Self::List(args) | Self::Mismatches(args) => args.output.format(),
+            Self::Snapshot(args) => args.output.format(),
+            Self::Approve(args) => args.output.format(),
+            Self::Diff(args) => args.output.format(),
+            Self::Propose(args) => args.output.format(),
         }
     }
 }

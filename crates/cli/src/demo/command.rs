@@ -4,10 +4,11 @@ use std::path::Path;
 
 use super::{DemoError, DemoOptions};
 use crate::args::Demo;
+use crate::output::OutputFormat;
 use crate::{Exit, Failure, demo};
 
 pub(crate) fn run(args: Demo) -> Result<Exit, Failure> {
-    let options = DemoOptions { json: args.json, keep: args.keep };
+    let options = DemoOptions { format: OutputFormat::from_flag(args.json), keep: args.keep };
     demo::run(&options, &mut anstream::stdout()).map_err(failure)?;
     Ok(Exit::Ok)
 }

@@ -11,6 +11,7 @@ use super::DemoError;
 use super::documents::utf8;
 use super::folder::DemoFolder;
 use super::step::Step;
+use crate::output::OutputFormat;
 
 /// The most characters of one summary.
 const MAX_SUMMARY: usize = 320;
@@ -18,20 +19,20 @@ const MAX_SUMMARY: usize = 320;
 /// Where the story goes.
 pub(super) struct Transcript<'w> {
     out: &'w mut dyn Write,
-    json: bool,
+    format: OutputFormat,
     colour: bool,
     steps: u32,
 }
 
 impl<'w> Transcript<'w> {
     /// A transcript in one of the two forms. Colour is for text on a terminal.
-    pub(super) fn new(out: &'w mut dyn Write, json: bool, colour: bool) -> Self {
-        Self { out, json, colour, steps: 0 }
+    pub(super) fn new(out: &'w mut dyn Write, format: OutputFormat, colour: bool) -> Self {
+        Self { out, format, colour, steps: 0 }
     }
 
     /// Says what is about to happen.
     pub(super) fn open(&mut self, folder: &DemoFolder) -> Result<(), DemoError> {
-        if self.json {
+        if self.format == OutputFormat::Json {
             return Ok(());
         }
         let stays = if folder.kept() { "which stays" } else { "which is removed at the end" };
@@ -47,7 +48,7 @@ impl<'w> Transcript<'w> {
     pub(super) fn step(&mut self, step: &Step) -> Result<(), DemoError> {
         self.steps = self.steps.saturating_add(1);
         let summary = escape::line(&escape::shorten(&step.summary, MAX_SUMMARY)).into_owned();
-        if self.json {
+        if self.format == OutputFormat::Json {
             return self.line(&json!({
                 "step": step.name,
                 "number": self.steps,
@@ -77,7 +78,7 @@ impl<'w> Transcript<'w> {
         passphrase: Option<&str>,
     ) -> Result<(), DemoError> {
         let kept = if folder.kept() { Some(KeptFolder::of(folder)?) } else { None };
-        if self.json {
+        if self.format == OutputFormat::Json {
             let head = &report.head;
             return self.line(&json!({
                 "step": "end",
@@ -190,7 +191,7 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn told(json: bool, colour: bool) -> String {
+    fn told(format: OutputFormat, colour: bool) -> String {
         let mut out = Vec::new();
         let step = Step {
             name: "send",
@@ -200,22 +201,22 @@ mod tests {
             reasons: vec!["floor_hold".to_owned(), "untrusted_influence".to_owned()],
             summary: format!("a\u{1b}[31mb\n{}", "x".repeat(1000)),
         };
-        Transcript::new(&mut out, json, colour).step(&step).unwrap();
+        Transcript::new(&mut out, format, colour).step(&step).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn text_is_bounded_escaped_and_without_colour_unless_asked() {
-        let text = told(false, false);
+        let text = told(OutputFormat::Text, false);
         assert!(!text.contains('\u{1b}') && text.len() < 800, "{text}");
         assert!(text.contains("HOLD  floor_hold: The rung is external"), "{text}");
         assert!(text.contains("and untrusted_influence: "), "{text}");
-        assert!(told(false, true).contains("\u{1b}[33mHOLD\u{1b}[0m"));
+        assert!(told(OutputFormat::Text, true).contains("\u{1b}[33mHOLD\u{1b}[0m"));
     }
 
     #[test]
     fn json_is_one_line_without_colour() {
-        let text = told(true, true);
+        let text = told(OutputFormat::Json, true);
         assert_eq!(text.lines().count(), 1);
         let line: Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&line["verdict"], &line["reason"]), (&json!("hold"), &json!("floor_hold")));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::output::OutputFormat;
 use crate::shared_args::{Json, PassphraseFrom};
 
 const EXAMPLES: &str = "\
@@ -90,13 +91,15 @@ impl Init {
         !self.yes && self.answers.is_none() && !self.output.json
     }
 
-    pub(crate) fn wants_json(&self) -> bool {
-        self.output.json
+    /// The form of the output, and so of a failure.
+    pub(crate) fn output_format(&self) -> OutputFormat {
+        self.output.format()
     }
 }
 
 impl Update {
-    pub(crate) fn wants_json(&self) -> bool {
-        self.output.json
+    /// The form of the output, and so of a failure.
+    pub(crate) fn output_format(&self) -> OutputFormat {
+        self.output.format()
     }
 }

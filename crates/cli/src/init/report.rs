@@ -6,6 +6,7 @@ use weaver_gateway::setup::{Review, SecretPlace, Selection};
 use zeroize::Zeroizing;
 
 use super::{shown, table};
+use crate::output::OutputFormat;
 use crate::{Failure, output};
 
 /// A passphrase that was made up: it is shown once and kept nowhere.
@@ -22,8 +23,8 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    pub(super) fn print(&self, as_json: bool) -> Result<(), Failure> {
-        if as_json {
+    pub(super) fn print(&self, format: OutputFormat) -> Result<(), Failure> {
+        if format == OutputFormat::Json {
             let mut value = review_value(self.review, self.selection);
             let base = self.config.base();
             let more = json!({

@@ -10,6 +10,7 @@ use weaver_types::{Clock as _, SystemClock};
 
 use super::args::{Init, Update as Args};
 use super::{ask, found, questions, secrets, shown};
+use crate::output::OutputFormat;
 use crate::shared_args::{Json, PassphraseFrom};
 use crate::{Exit, Failure, config_path, output};
 
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let found = Found { config: &file, selection: &selection, changes: &changes };
     output::aside(&found.text());
     if selection.servers.is_empty() && changes.new.is_empty() {
-        return found.print(args.output.json);
+        return found.print(args.output.format());
     }
     if !args.yes {
         if !questions::has_terminal() {
@@ -67,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     secrets::store(place, &mut selection);
     let found = Found { config: &file, selection: &selection, changes: &changes };
     update.apply(&selection, &changes, &key, now)?;
-    found.print(args.output.json)
+    found.print(args.output.format())
 }
 
 fn moved(key: &Path, failure: Failure) -> Failure {
@@ -125,11 +126,11 @@ impl Found<'_> {
         out
     }
 
-    fn print(&self, as_json: bool) -> Result<Exit, Failure> {
+    fn print(&self, format: OutputFormat) -> Result<Exit, Failure> {
         let Self { config, selection, changes } = self;
         let exit = if changes.changed.is_empty() { Exit::Ok } else { Exit::Failed };
         let servers: Vec<&str> = selection.servers.iter().map(|one| one.name.as_str()).collect();
-        if as_json {
+        if format == OutputFormat::Json {
             output::json(&json!({
                 "config": config.display().to_string(),
                 "servers": servers,

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use weaver_types::{AgentId, SafetyClass};
 
 use crate::contracts::args::From;
+use crate::output::OutputFormat;
 use crate::shared_args::{Json, word};
 
 const EXAMPLES: &str = "\
@@ -27,10 +28,11 @@ pub(crate) enum Kernel {
 }
 
 impl Kernel {
-    pub(crate) fn wants_json(&self) -> bool {
+    /// The form of the output, and so of a failure.
+    pub(crate) fn output_format(&self) -> OutputFormat {
         match self {
-            Self::Info(args) | Self::Namespaces(args) => args.output.json,
-            Self::Tools(args) => args.output.json,
+            Self::Info(args) | Self::Namespaces(args) => args.output.format(),
+            Self::Tools(args) => args.output.format(),
         }
     }
 }

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use contextweaver::memory::{Confidence, EntryKind};
 use weaver_types::Confidentiality;
 
+use crate::output::OutputFormat;
 use crate::shared_args::{Json, word};
 
 const EXAMPLES: &str = "\
@@ -51,16 +52,17 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
-    pub(crate) fn wants_json(&self) -> bool {
+    /// The form of the output, and so of a failure.
+    pub(crate) fn output_format(&self) -> OutputFormat {
         match self {
-            Self::List(args) => args.output.json,
-            Self::Get(args) => args.output.json,
-            Self::Put(args) => args.output.json,
-            Self::Forget(args) => args.output.json,
-            Self::Resolve(args) => args.output.json,
-            Self::Consolidate(args) => args.output.json,
+            Self::List(args) => args.output.format(),
+            Self::Get(args) => args.output.format(),
+            Self::Put(args) => args.output.format(),
+            Self::Forget(args) => args.output.format(),
+            Self::Resolve(args) => args.output.format(),
+            Self::Consolidate(args) => args.output.format(),
             // Its output is for scripts whatever is asked.
-            Self::Export(_) => true,
+            Self::Export(_) => OutputFormat::Json,
         }
     }
 }

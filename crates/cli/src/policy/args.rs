@@ -9,6 +9,7 @@ use weaver_types::{
 };
 
 use super::signing::SignPolicy;
+use crate::output::OutputFormat;
 use crate::shared_args::{Json, word};
 
 const EXAMPLES: &str = "\
@@ -111,18 +112,19 @@ pub(crate) enum Policy {
 }
 
 impl Policy {
-    pub(crate) fn wants_json(&self) -> bool {
+    /// The form of the output, and so of a failure.
+    pub(crate) fn output_format(&self) -> OutputFormat {
         match self {
-            Self::Lint(args) => args.output.json,
-            Self::Test(args) => args.output.json,
-            Self::Explain(args) => args.output.json,
-            Self::Decide(args) => args.output.json,
-            Self::Ask(args) => args.output.json,
-            Self::Diff(args) => args.output.json,
-            Self::Replay(args) => args.output.json,
-            Self::Suggest(args) => args.output.json,
-            Self::Edit(args) => args.output.json,
-            Self::ShowBaseline => false,
+            Self::Lint(args) => args.output.format(),
+            Self::Test(args) => args.output.format(),
+            Self::Explain(args) => args.output.format(),
+            Self::Decide(args) => args.output.format(),
+            Self::Ask(args) => args.output.format(),
+            Self::Diff(args) => args.output.format(),
+            Self::Replay(args) => args.output.format(),
+            Self::Suggest(args) => args.output.format(),
+            Self::Edit(args) => args.output.format(),
+            Self::ShowBaseline => OutputFormat::Text,
         }
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn run(args: &Edit) -> Result<Exit, Failure> {
             }
         }
         let version = args.sign.sign(&revision, &text, now)?;
-        return signing::report(&revision, version, &args.output);
+        return signing::report(&revision, version, args.output.format());
     }
 }
 

@@ -8,6 +8,7 @@ use weaver_types::{Clock as _, SystemClock, canonical};
 
 use super::args::Explain;
 use super::{documents, lines};
+use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
 /// The largest recorded decision, in bytes.
@@ -23,7 +24,7 @@ pub(super) fn run(args: &Explain) -> Result<Exit, Failure> {
             Ok(explained) => {
                 let reproduced = recorded.take().map(|one| explained.0.reproduces(&one));
                 same &= reproduced.unwrap_or(true);
-                show(&explained, reproduced, &loaded.set, args.output.json)?;
+                show(&explained, reproduced, &loaded.set, args.output.format())?;
             }
             Err(error) => {
                 wrong += 1;
@@ -62,9 +63,9 @@ fn show(
     (explanation, id, denial): &Explained,
     reproduced: Option<bool>,
     set: &PolicySet,
-    as_json: bool,
+    format: OutputFormat,
 ) -> Result<(), Failure> {
-    if as_json {
+    if format == OutputFormat::Json {
         let mut out = json!({ "id": id, "denial": denial, "origin": documents::origin(set) });
         if let (Some(out), Ok(Value::Object(parts))) = (out.as_object_mut(), explanation.to_json())
         {

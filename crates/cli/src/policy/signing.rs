@@ -9,7 +9,8 @@ use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_gateway::setup::PolicyRevision;
 use weaver_types::Timestamp;
 
-use crate::shared_args::{Json, PassphraseFrom};
+use crate::output::OutputFormat;
+use crate::shared_args::PassphraseFrom;
 use crate::{Exit, Failure, output};
 
 /// With what a new policy is signed.
@@ -54,11 +55,11 @@ fn moved(key: &Path, failure: Failure) -> Failure {
 pub(crate) fn report(
     revision: &PolicyRevision,
     version: u64,
-    format: &Json,
+    format: OutputFormat,
 ) -> Result<Exit, Failure> {
     let file = revision.config().folder.join("policy.toml");
     let file = file.display().to_string();
-    if format.json {
+    if format == OutputFormat::Json {
         output::json(&json!({ "ok": true, "policy": file, "version": version }))?;
     } else {
         let good = output::verdict(true, "signed");

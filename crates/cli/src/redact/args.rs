@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::source::Form;
+use crate::output::OutputFormat;
 use crate::shared_args::Json;
 
 const HELP: &str = "\
@@ -116,10 +117,11 @@ pub(super) enum Rules {
 }
 
 impl Redact {
-    pub(crate) fn wants_json(&self) -> bool {
+    /// The form of the output, and so of a failure.
+    pub(crate) fn output_format(&self) -> OutputFormat {
         match &self.about {
-            Some(Rules::Rules { output, .. } | Rules::Check { output, .. }) => output.json,
-            None => self.json,
+            Some(Rules::Rules { output, .. } | Rules::Check { output, .. }) => output.format(),
+            None => OutputFormat::from_flag(self.json),
         }
     }
 

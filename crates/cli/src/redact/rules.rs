@@ -8,17 +8,18 @@ use weaver_text::escape;
 
 use super::args::RuleFile;
 use super::engine::{self, firewall};
+use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
 /// The longest example that is shown to people, in characters.
 const SHOWN: usize = 60;
 
 /// Every rule that is in force.
-pub(super) fn list(rules: &RuleFile, as_json: bool) -> Result<Exit, Failure> {
+pub(super) fn list(rules: &RuleFile, format: OutputFormat) -> Result<Exit, Failure> {
     let firewall = firewall(rules, &[], false)?;
     let mut text = String::new();
     for rule in firewall.rules() {
-        if as_json {
+        if format == OutputFormat::Json {
             let entry = json!({ "id": &*rule.id, "type": &*rule.kind, "masks": rule.masks });
             text.push_str(&format!("{entry}\n"));
             continue;
@@ -33,7 +34,7 @@ pub(super) fn list(rules: &RuleFile, as_json: bool) -> Result<Exit, Failure> {
 }
 
 /// A file held to its own examples.
-pub(super) fn check(file: &Path, as_json: bool) -> Result<Exit, Failure> {
+pub(super) fn check(file: &Path, format: OutputFormat) -> Result<Exit, Failure> {
     let text = engine::read(file)?;
     let built_in = Firewall::new().rules().len();
     let firewall = Firewall::builder().rules(text).build().map_err(|error| {
@@ -45,7 +46,7 @@ pub(super) fn check(file: &Path, as_json: bool) -> Result<Exit, Failure> {
             .next("see `weaver redact check --help` for the form of a rule")
     })?;
     let own = firewall.rules().len().saturating_sub(built_in);
-    if as_json {
+    if format == OutputFormat::Json {
         output::json(&json!({ "ok": true, "file": file.display().to_string(), "rules": own }))?;
     } else {
         let rules = if own == 1 { "rule does" } else { "rules do" };

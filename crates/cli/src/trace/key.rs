@@ -11,11 +11,12 @@ use weaver_types::{Clock as _, EventKind, SystemClock};
 use super::believed::{self, refused};
 use super::proof_args::{Change, Key};
 use super::writing;
+use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
 pub(super) fn run(args: &Key) -> Result<Exit, Failure> {
     match args {
-        Key::Show { store, output } => show(store, output.json),
+        Key::Show { store, output } => show(store, output.format()),
         Key::Declare(change) => apply(change, &KeyAction::Declare),
         Key::Rotate { change, to } => apply(change, &KeyAction::Rotate(to)),
         Key::End(change) => apply(change, &KeyAction::End),
@@ -28,12 +29,12 @@ enum KeyAction<'a> {
     End,
 }
 
-fn show(store: &Path, as_json: bool) -> Result<Exit, Failure> {
+fn show(store: &Path, format: OutputFormat) -> Result<Exit, Failure> {
     let history =
         KeyHistory::of(&super::open(store)?).map_err(|error| refused(Some(store), error))?;
     let keys: Vec<String> = history.keys().map(ToString::to_string).collect();
     let current = history.current().map(ToString::to_string);
-    if as_json {
+    if format == OutputFormat::Json {
         output::json(&json!({ "current": current, "keys": keys }))?;
         return Ok(Exit::Ok);
     }

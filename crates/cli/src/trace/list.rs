@@ -9,6 +9,7 @@ use super::args::{List, Tail};
 use super::event;
 use super::log::{Log, filter};
 use super::progress::Progress;
+use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
 /// How often the log is asked for more.
@@ -30,7 +31,7 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     let question = Question { filter, order, after, limit: usize::from(args.limit) };
     let page = asked(&log, &question)?;
     for facts in &page.events {
-        print(facts, &question, args.output.json)?;
+        print(facts, &question, args.output.format())?;
     }
     if let Some(next) = page.next.filter(|_| !args.output.json) {
         // It is no data: a script finds a cursor in each event.
@@ -40,8 +41,8 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn print(facts: &Facts, question: &Question, as_json: bool) -> Result<(), Failure> {
-    if as_json {
+fn print(facts: &Facts, question: &Question, format: OutputFormat) -> Result<(), Failure> {
+    if format == OutputFormat::Json {
         let cursor = Cursor::new(facts.seq, question.order, &question.filter);
         output::json(&event::json(facts, Some(&cursor)))?;
     } else {
@@ -69,7 +70,7 @@ pub(super) fn tail(args: &Tail) -> Result<Exit, Failure> {
     let page = asked(&log, &latest)?;
     let following = Question::oldest(filter.clone());
     for facts in page.events.iter().rev() {
-        print(facts, &following, args.output.json)?;
+        print(facts, &following, args.output.format())?;
     }
     // What is not the filter's was looked at as well: it goes on after the end of the log.
     let mut seen = page.size.checked_sub(1);
@@ -78,7 +79,7 @@ pub(super) fn tail(args: &Tail) -> Result<Exit, Failure> {
     }
     loop {
         std::thread::sleep(OFTEN);
-        seen = follow(&log, &filter, seen, args.output.json)?;
+        seen = follow(&log, &filter, seen, args.output.format())?;
     }
 }
 
@@ -87,14 +88,14 @@ fn follow(
     log: &Log,
     filter: &Filter,
     seen: Option<u64>,
-    as_json: bool,
+    format: OutputFormat,
 ) -> Result<Option<u64>, Failure> {
     let mut question = Question { limit: 500, ..Question::oldest(filter.clone()) };
     question.after = seen.map(|seq| Cursor::new(seq, Order::Oldest, filter));
     loop {
         let page = asked(log, &question)?;
         for facts in &page.events {
-            print(facts, &question, as_json)?;
+            print(facts, &question, format)?;
         }
         match page.next {
             Some(next) => question.after = Some(next),

@@ -9,6 +9,7 @@ use weaver_types::Tenant;
 use weaver_types::ledger::{LedgerError, MAX_PAGE, Namespace, Record};
 
 use super::observed::ObservedDecisions;
+use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
 /// The stable code of a record that is not what the log tells.
@@ -67,8 +68,8 @@ pub(super) fn not_proven(runs: &RunComparison) -> Option<String> {
 }
 
 /// A record that is not what the log tells: data for a script, an error for a person.
-pub(super) fn refused(bad: &BadRun, as_json: bool) -> Result<Exit, Failure> {
-    if as_json {
+pub(super) fn refused(bad: &BadRun, format: OutputFormat) -> Result<Exit, Failure> {
+    if format == OutputFormat::Json {
         output::json(&json!({
             "ok": false,
             "code": CODE,

@@ -10,7 +10,7 @@ use weaver_trace_store::Reader;
 use weaver_trace_store::query::{Facts, Filter, QueryError, Question, ask};
 use weaver_types::{Clock as _, EventKind, SystemClock, Timestamp};
 
-use crate::shared_args::Json;
+use crate::output::OutputFormat;
 use crate::{Exit, Failure, config_path, output};
 
 /// How far back today reaches: the machine's own day is not known here, so it is the last 24 hours.
@@ -219,7 +219,7 @@ impl Call {
 pub(super) fn run(
     named: Option<&Path>,
     store: Option<&Path>,
-    format: &Json,
+    format: OutputFormat,
 ) -> Result<Exit, Failure> {
     let store = match store {
         Some(store) => store.to_owned(),
@@ -227,7 +227,7 @@ pub(super) fn run(
     };
     let reader = super::open(&store)?;
     let today = Today::of(&reader).map_err(|error| super::log::failed(&store, error))?;
-    if format.json {
+    if format == OutputFormat::Json {
         for call in &today.calls {
             output::json(&call.json())?;
         }

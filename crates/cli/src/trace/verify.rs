@@ -14,6 +14,7 @@ use super::observed::ObservedDecisions;
 use super::progress::Progress;
 use super::proof_args::Verify;
 use super::runs;
+use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
 /// The largest file of a head, in bytes.
@@ -46,7 +47,7 @@ pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
             let runs = runs::compare(&reader, &mut observed)
                 .map_err(|error| runs::unread(&args.store, error))?;
             if let Some(bad) = &runs.bad {
-                return runs::refused(bad, args.output.json);
+                return runs::refused(bad, args.output.format());
             }
             if args.output.json {
                 print_json(&report, &runs, &observed)?
@@ -56,7 +57,7 @@ pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
             Ok(Exit::Ok)
         }
         Err(VerifyError::Read(error)) => Err(Failure::store(&args.store, &error)),
-        Err(error) => refused(&error, args.output.json),
+        Err(error) => refused(&error, args.output.format()),
     }
 }
 
@@ -125,8 +126,8 @@ fn print_json(
 }
 
 /// A log that does not verify: data for a script, an error for a person.
-fn refused(error: &VerifyError, as_json: bool) -> Result<Exit, Failure> {
-    if as_json {
+fn refused(error: &VerifyError, format: OutputFormat) -> Result<Exit, Failure> {
+    if format == OutputFormat::Json {
         output::json(&json!({
             "ok": false,
             "code": error.code(),
@@ -162,7 +163,7 @@ mod tests {
         let cut = VerifyError::Truncated { earlier: 9, stored: 7 };
         assert!(place(&cut).starts_with("the first bad event is 7, the first that is missing"));
         assert_eq!(place(&VerifyError::Frontier), "no single event can be named");
-        let failure = refused(&cut, false).unwrap_err();
+        let failure = refused(&cut, OutputFormat::Text).unwrap_err();
         assert!(failure.message.contains("the first that is missing is event 7"), "{failure:?}");
         assert!(failure.next.is_some_and(|next| next.contains("first bad event is 7")));
     }
