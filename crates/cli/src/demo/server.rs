@@ -3,6 +3,7 @@
 //! A real server in the sense of the protocol, in both eras, and a small one: it reads a line,
 //! does what it says and answers, until its input ends.
 
+mod error;
 mod store;
 mod tool;
 
@@ -134,8 +135,8 @@ fn call(store: &Store, params: &Map<String, Value>) -> Result<Value, (i64, &'sta
             "content": [{ "type": "text", "text": value.to_string() }],
             "structuredContent": value,
         })),
-        Some(Err(reason)) => Ok(json!({
-            "content": [{ "type": "text", "text": reason }],
+        Some(Err(error)) => Ok(json!({
+            "content": [{ "type": "text", "text": error.to_string() }],
             "isError": true,
         })),
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::error::ToolError;
 use crate::demo::DemoError;
 
 /// The longest note, in bytes.
@@ -36,11 +37,11 @@ impl Store {
     }
 
     /// The names of all notes, in order.
-    pub(super) fn names(&self) -> Result<Vec<String>, String> {
-        let folder = fs::read_dir(self.root.join("notes")).map_err(failed)?;
+    pub(super) fn names(&self) -> Result<Vec<String>, ToolError> {
+        let folder = fs::read_dir(self.root.join("notes"))?;
         let mut names = Vec::new();
         for entry in folder.take(MAX_NOTES) {
-            let name = entry.map_err(failed)?.file_name();
+            let name = entry?.file_name();
             let name = name.to_str().and_then(|name| name.strip_suffix(".md"));
             names.extend(name.filter(|name| check(name).is_ok()).map(str::to_owned));
         }
@@ -49,40 +50,40 @@ impl Store {
     }
 
     /// The text of a note.
-    pub(super) fn read(&self, name: &str) -> Result<String, String> {
+    pub(super) fn read(&self, name: &str) -> Result<String, ToolError> {
         let (path, there) = self.note(name)?;
         if !there {
-            return Err(format!("there is no note `{name}`"));
+            return Err(ToolError::NoNote { name: name.to_owned() });
         }
         text(&path, MAX_NOTE)
     }
 
     /// Writes a note, new or over an old one. True when there was one.
-    pub(super) fn write(&self, name: &str, text: &str) -> Result<bool, String> {
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<bool, ToolError> {
         if text.len() as u64 > MAX_NOTE {
-            return Err(format!("a note has at most {MAX_NOTE} bytes"));
+            return Err(ToolError::NoteSize { most: MAX_NOTE });
         }
         let (path, there) = self.note(name)?;
-        fs::write(path, text).map_err(failed)?;
+        fs::write(path, text)?;
         Ok(there)
     }
 
     /// Deletes a note for good.
-    pub(super) fn delete(&self, name: &str) -> Result<(), String> {
+    pub(super) fn delete(&self, name: &str) -> Result<(), ToolError> {
         let (path, there) = self.note(name)?;
         if !there {
-            return Err(format!("there is no note `{name}`"));
+            return Err(ToolError::NoNote { name: name.to_owned() });
         }
-        fs::remove_file(path).map_err(failed)
+        Ok(fs::remove_file(path)?)
     }
 
     /// All tickets, optionally those of one status.
-    pub(super) fn tickets(&self, status: Option<&str>) -> Result<Vec<Value>, String> {
+    pub(super) fn tickets(&self, status: Option<&str>) -> Result<Vec<Value>, ToolError> {
         let path = self.root.join("tickets.jsonl");
         plain(&path)?;
         let mut tickets = Vec::new();
         for line in text(&path, MAX_TICKETS)?.lines() {
-            let ticket: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+            let ticket: Value = serde_json::from_str(line)?;
             let found = ticket.get("status").and_then(Value::as_str);
             if status.is_none() || status == found {
                 tickets.push(ticket);
@@ -92,16 +93,16 @@ impl Store {
     }
 
     /// Appends a line to the outbox: the only trace that a message leaves.
-    pub(super) fn send(&self, line: &str) -> Result<(), String> {
+    pub(super) fn send(&self, line: &str) -> Result<(), ToolError> {
         let path = self.root.join("outbox.txt");
         plain(&path)?;
-        let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(failed)?;
-        writeln!(file, "{line}").map_err(failed)
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        Ok(writeln!(file, "{line}")?)
     }
 
     /// Where a note is or would be, and whether it is there. A link is refused, since it may lead
     /// out of the folder.
-    fn note(&self, name: &str) -> Result<(PathBuf, bool), String> {
+    fn note(&self, name: &str) -> Result<(PathBuf, bool), ToolError> {
         check(name)?;
         let path = self.root.join("notes").join(format!("{name}.md"));
         let there = plain(&path)?;
@@ -110,35 +111,30 @@ impl Store {
 }
 
 /// A name is a name and never a path: lower-case letters, digits and hyphens.
-fn check(name: &str) -> Result<(), String> {
+fn check(name: &str) -> Result<(), ToolError> {
     let fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(fine) {
-        return Err("a name has 1 to 64 lower-case letters, digits and hyphens".to_owned());
+        return Err(ToolError::Name);
     }
     Ok(())
 }
 
 /// Whether there is a plain file; anything else that is there is refused.
-fn plain(path: &Path) -> Result<bool, String> {
+fn plain(path: &Path) -> Result<bool, ToolError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(true),
-        Ok(_) => Err("this is not a plain file".to_owned()),
+        Ok(_) => Err(ToolError::NoPlainFile),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(failed(error)),
+        Err(error) => Err(error.into()),
     }
 }
 
-fn text(path: &Path, limit: u64) -> Result<String, String> {
-    let file = File::open(path).map_err(failed)?;
+fn text(path: &Path, limit: u64) -> Result<String, ToolError> {
+    let file = File::open(path)?;
     let mut text = String::new();
-    let read = file.take(limit.saturating_add(1)).read_to_string(&mut text).map_err(failed)?;
+    let read = file.take(limit.saturating_add(1)).read_to_string(&mut text)?;
     if read as u64 > limit {
-        return Err(format!("the file has more than {limit} bytes"));
+        return Err(ToolError::FileSize { most: limit });
     }
     Ok(text)
-}
-
-/// The kind of a failure: its text could hold a path.
-fn failed(error: std::io::Error) -> String {
-    format!("the file system refused: {}", error.kind())
 }

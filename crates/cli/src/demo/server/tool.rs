@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::error::ToolError;
 use super::store::Store;
 
 type Arguments = Map<String, Value>;
@@ -83,7 +84,7 @@ pub(super) fn run(
     store: &Store,
     name: &str,
     arguments: &Arguments,
-) -> Option<Result<Value, String>> {
+) -> Option<Result<Value, ToolError>> {
     Some(match name {
         "list_notes" => store.names().map(|names| json!({ "notes": names })),
         "read_note" => read(store, arguments),
@@ -96,34 +97,34 @@ pub(super) fn run(
     })
 }
 
-fn text<'a>(arguments: &'a Arguments, name: &str) -> Result<&'a str, String> {
+fn text<'a>(arguments: &'a Arguments, name: &'static str) -> Result<&'a str, ToolError> {
     let found = arguments.get(name).and_then(Value::as_str);
-    found.ok_or_else(|| format!("the argument `{name}` is missing or is no text"))
+    found.ok_or(ToolError::Argument { name })
 }
 
-fn read(store: &Store, arguments: &Arguments) -> Result<Value, String> {
+fn read(store: &Store, arguments: &Arguments) -> Result<Value, ToolError> {
     let name = text(arguments, "name")?;
     Ok(json!({ "name": name, "text": store.read(name)? }))
 }
 
-fn search(store: &Store, arguments: &Arguments) -> Result<Value, String> {
+fn search(store: &Store, arguments: &Arguments) -> Result<Value, ToolError> {
     let status = arguments.get("status").map(|_| text(arguments, "status")).transpose()?;
     Ok(json!({ "tickets": store.tickets(status)? }))
 }
 
-fn write(store: &Store, arguments: &Arguments) -> Result<Value, String> {
+fn write(store: &Store, arguments: &Arguments) -> Result<Value, ToolError> {
     let name = text(arguments, "name")?;
     let replaced = store.write(name, text(arguments, "text")?)?;
     Ok(json!({ "written": name, "replaced": replaced }))
 }
 
-fn delete(store: &Store, arguments: &Arguments) -> Result<Value, String> {
+fn delete(store: &Store, arguments: &Arguments) -> Result<Value, ToolError> {
     let name = text(arguments, "name")?;
     store.delete(name)?;
     Ok(json!({ "deleted": name }))
 }
 
-fn wipe(store: &Store) -> Result<Value, String> {
+fn wipe(store: &Store) -> Result<Value, ToolError> {
     let names = store.names()?;
     for name in &names {
         store.delete(name)?;
@@ -131,7 +132,7 @@ fn wipe(store: &Store) -> Result<Value, String> {
     Ok(json!({ "deleted": names }))
 }
 
-fn send(store: &Store, arguments: &Arguments) -> Result<Value, String> {
+fn send(store: &Store, arguments: &Arguments) -> Result<Value, ToolError> {
     let (to, text) = (text(arguments, "to")?, text(arguments, "text")?);
     store.send(&json!({ "to": to, "text": text }).to_string())?;
     Ok(json!({ "sent": true, "to": to }))
