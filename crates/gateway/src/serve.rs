@@ -20,6 +20,7 @@ mod approvals;
 mod asked_client;
 mod browse;
 mod call;
+mod call_argument_error;
 mod call_progress;
 mod call_receipt;
 mod callers;

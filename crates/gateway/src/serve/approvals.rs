@@ -1,5 +1,6 @@
 //! Approvals in the gateway: reads the inbox, and ends requests at their deadlines.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,8 +49,11 @@ pub(crate) async fn watch(gateway: Arc<Gateway>) {
 async fn take_in(gateway: &Gateway, dropped: &inbox::InboxFile) {
     let name = dropped.name();
     // What is wrong with a file itself is no signed statement either, and is recorded as such.
-    let bytes = dropped.bytes.as_deref().unwrap_or_else(|problem| problem.as_bytes());
-    match gateway.kernel.receive(bytes).await {
+    let bytes = match &dropped.bytes {
+        Ok(bytes) => Cow::Borrowed(bytes.as_slice()),
+        Err(error) => Cow::Owned(error.to_string().into_bytes()),
+    };
+    match gateway.kernel.receive(&bytes).await {
         // The file stays until the ledger can be written again.
         Received::Failed { problem } => {
             tracing::error!(file = name, problem, "a file of the inbox could not be recorded");

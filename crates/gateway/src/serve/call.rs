@@ -210,8 +210,8 @@ async fn unavailable(client: &Client, id: &CapabilityId) -> Option<String> {
         entry.wait_settled(PATIENCE).await;
     }
     // It may be back by now, or be another program than the one that was listed.
-    if let Err(problem) = entry.keep_current().await {
-        return Some(problem);
+    if let Err(error) = entry.keep_current().await {
+        return Some(error.to_string());
     }
     if client.visible(id) { None } else { entry.problem() }
 }

@@ -4,6 +4,7 @@ mod dedicated_instance;
 mod features;
 mod instances;
 mod listing;
+mod relist_error;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -19,6 +20,7 @@ use weaver_types::{CapabilityId, RunId, UpstreamName};
 
 use self::instances::{InstanceSetting, Instances};
 pub(super) use self::listing::note;
+use self::relist_error::RelistError;
 use super::client_folders::ClientFolders;
 use super::gateway::Gateway;
 use super::instance_key::InstanceKey;
@@ -352,10 +354,12 @@ impl Entry {
     /// is judged by what its server says now. Whoever comes meanwhile waits for the same listing.
     ///
     /// The error says why that failed: what was listed before is then not what is there.
-    pub(crate) async fn keep_current(&self) -> Result<(), String> {
+    pub(crate) async fn keep_current(&self) -> Result<(), RelistError> {
         if !self.is_settled() && !self.is_ready() {
-            let problem = self.missing().map(|missing| missing.problem);
-            return Err(problem.unwrap_or_else(|| "it is still starting".to_owned()));
+            let missing = self.missing();
+            return Err(missing.map_or(RelistError::Starting, |missing| {
+                RelistError::Unavailable { problem: missing.problem }
+            }));
         }
         // What is being listed is not in the registry yet.
         if let Ok(_nobody_lists) = self.listing.try_lock()
@@ -367,9 +371,9 @@ impl Entry {
         self.wake.notify_one();
         let slow = tokio::time::timeout(RELIST, looked).await.is_err();
         match self.problem() {
-            Some(problem) => Err(problem),
-            None if slow => Err(format!("it did not list its tools again within {RELIST:?}")),
-            None if *self.closing.borrow() => Err("the gateway ends".to_owned()),
+            Some(problem) => Err(RelistError::Unavailable { problem }),
+            None if slow => Err(RelistError::Late { limit: RELIST }),
+            None if *self.closing.borrow() => Err(RelistError::Closing),
             None => Ok(()),
         }
     }

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use weaver_policy::approval::MAX_SIGNED_FILE;
 
-use crate::bounded_file;
+use crate::bounded_file::{self, ReadError};
 
 /// How many files one poll reads; the rest wait for the next poll.
 const MAX_LOOK: usize = 64;
@@ -24,12 +24,26 @@ const MAX_NAMES: usize = 262_144;
 /// The ending of the files that count; others are being written, or are not ours.
 const ENDING: &str = "json";
 
+/// Why a file of the inbox is not read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InboxError {
+    /// The system does not open it, as where it is a link.
+    #[error("the file cannot be opened: {0}")]
+    Open(io::Error),
+    /// It is a pipe or the like.
+    #[error("it is no regular file")]
+    NotRegular,
+    /// It cannot be read, or is too long.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
 /// A file read from the inbox.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct InboxFile {
     path: PathBuf,
     /// Its bytes, or what was wrong with the file itself.
-    pub(crate) bytes: Result<Vec<u8>, String>,
+    pub(crate) bytes: Result<Vec<u8>, InboxError>,
 }
 
 impl InboxFile {
@@ -112,13 +126,13 @@ impl InboxEntry {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let file = open(path).map_err(|error| format!("the file cannot be opened: {error}"))?;
-    let kind = file.metadata().map_err(|error| format!("the file cannot be read: {error}"))?;
+fn read(path: &Path) -> Result<Vec<u8>, InboxError> {
+    let file = open(path).map_err(InboxError::Open)?;
+    let kind = file.metadata().map_err(ReadError::System)?;
     if !kind.is_file() {
-        return Err("it is no regular file".to_owned());
+        return Err(InboxError::NotRegular);
     }
-    bounded_file::all(file, MAX_SIGNED_FILE).map_err(|error| error.to_string())
+    Ok(bounded_file::all(file, MAX_SIGNED_FILE)?)
 }
 
 #[cfg(unix)]
@@ -151,7 +165,7 @@ mod tests {
         let found = look(folder.path(), &BTreeSet::new()).unwrap();
         let names: Vec<_> = found.iter().map(InboxFile::name).collect();
         assert_eq!(names, ["a.json", "b.json"]);
-        assert_eq!(found[0].bytes.as_deref(), Ok(b"a.json".as_slice()));
+        assert_eq!(found[0].bytes.as_deref().unwrap(), b"a.json");
         found[0].remove().unwrap();
         found[0].remove().unwrap();
         assert_eq!(look(folder.path(), &BTreeSet::new()).unwrap().len(), 1);
@@ -171,7 +185,9 @@ mod tests {
         }
         let found = look(folder.path(), &BTreeSet::new()).unwrap();
         assert_eq!(found.len(), MAX_LOOK);
-        assert!(found[0].bytes.as_ref().is_err_and(|problem| problem.contains("more than")));
+        assert!(
+            found[0].bytes.as_ref().is_err_and(|error| error.to_string().contains("more than"))
+        );
     }
 
     fn write_at(path: &Path, text: &str, seconds: usize) {

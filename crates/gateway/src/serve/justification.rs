@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::call_argument_error::CallArgumentError;
 use super::render::Reply;
 
 /// The argument that carries the justification.
@@ -36,12 +37,14 @@ pub(super) fn add(schema: &mut Value) {
 /// Takes the justification out of the arguments.
 ///
 /// # Errors
-/// What is wrong with it.
-pub(super) fn take(arguments: &mut Map<String, Value>) -> Result<Option<String>, String> {
+/// [`CallArgumentError::Justification`].
+pub(super) fn take(
+    arguments: &mut Map<String, Value>,
+) -> Result<Option<String>, CallArgumentError> {
     match arguments.remove(KEY) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.len() <= MAX_LENGTH => Ok(Some(text)),
-        Some(_) => Err(format!("`{KEY}` must be text of at most {MAX_LENGTH} bytes")),
+        Some(_) => Err(CallArgumentError::Justification { key: KEY, most: MAX_LENGTH }),
     }
 }
 

@@ -12,6 +12,7 @@ use weaver_types::{
 
 use super::browse;
 use super::call::{self, CallOptions, CallOutcome, CallRequest};
+use super::call_argument_error::CallArgumentError;
 use super::client::Client;
 use super::definitions::MAX_ROWS;
 use super::error::ServeError;
@@ -102,7 +103,7 @@ async fn execute(
     }
     let (request, mode) = match read_call(&arguments) {
         Ok(call) => call,
-        Err(problem) => return malformed(client, &arguments, problem).await,
+        Err(error) => return malformed(client, &arguments, error.to_string()).await,
     };
     // What is not known, or not visible, is refused as such by the kernel.
     let entry = client.gateway.registry.get(&request.capability_id);
@@ -127,20 +128,22 @@ async fn execute(
     Ok(reply)
 }
 
-/// What is asked for, or what is wrong with it.
-fn read_call(arguments: &Map<String, Value>) -> Result<(CapabilityRequest, ResponseMode), String> {
+/// What is asked for.
+fn read_call(
+    arguments: &Map<String, Value>,
+) -> Result<(CapabilityRequest, ResponseMode), CallArgumentError> {
     let Some(Value::String(id)) = arguments.get("capability") else {
-        return Err("`capability` must be a capability id; find one with tool_browse".to_owned());
+        return Err(CallArgumentError::Capability);
     };
-    let id = CapabilityId::parse(id)
-        .map_err(|_| format!("`{}` is no capability id; find one with tool_browse", shown(id)))?;
+    let id =
+        CapabilityId::parse(id).map_err(|_| CallArgumentError::CapabilityId { id: shown(id) })?;
     let mode = match arguments.get("mode").map(|mode| mode.as_str()) {
         None | Some(Some("auto")) => ResponseMode::Auto,
         Some(Some("summary")) => ResponseMode::Summary,
         Some(Some("raw")) => ResponseMode::Raw,
         Some(Some("table")) => ResponseMode::Table,
         Some(Some("handle_only")) => ResponseMode::HandleOnly,
-        Some(_) => return Err("`mode` must be auto, summary, table, handle_only or raw".to_owned()),
+        Some(_) => return Err(CallArgumentError::Mode),
     };
     let request = CapabilityRequest::new(id, "");
     match arguments.get("justification") {
@@ -149,7 +152,7 @@ fn read_call(arguments: &Map<String, Value>) -> Result<(CapabilityRequest, Respo
             Ok((request.justified(text.clone(), JustificationSource::Model), mode))
         }
         Some(_) => {
-            Err(format!("`justification` must be text of at most {MAX_JUSTIFICATION} bytes"))
+            Err(CallArgumentError::Justification { key: "justification", most: MAX_JUSTIFICATION })
         }
     }
 }

@@ -50,24 +50,26 @@ pub(crate) fn register(
     registry: &Registry,
 ) -> Result<(), ServeError> {
     for tool in &config.tools {
-        let refused = |problem: String| ServeError::Tool { name: tool.name.clone(), problem };
-        let capability = proposal(tool).map_err(|error| refused(error.to_string()))?;
-        let driver = driver(tool, config, launcher).map_err(refused)?;
+        let capability = proposal(tool).map_err(|error| unusable(tool, &error))?;
+        let driver = driver(tool, config, launcher)?;
         registry
             .register(capability, telemetry::timed(driver))
-            .map_err(|error| refused(error.to_string()))?;
+            .map_err(|error| unusable(tool, &error))?;
     }
     Ok(())
 }
 
-fn driver(tool: &Tool, config: &Config, launcher: &Launcher) -> Result<Arc<dyn Driver>, String> {
+/// What carries out the calls of a tool.
+fn driver(
+    tool: &Tool,
+    config: &Config,
+    launcher: &Launcher,
+) -> Result<Arc<dyn Driver>, ServeError> {
     let runtime = Handle::current();
     match &tool.implementation {
         ToolImplementation::Http(http) => {
             let driver = HttpDriver::new(&http.operation(), http.access(), runtime);
-            driver
-                .map(|driver| Arc::new(driver) as Arc<dyn Driver>)
-                .map_err(|error| error.to_string())
+            Ok(Arc::new(driver.map_err(|error| unusable(tool, &error))?))
         }
         ToolImplementation::Program(program) => {
             let confined = Confined {
@@ -77,11 +79,14 @@ fn driver(tool: &Tool, config: &Config, launcher: &Launcher) -> Result<Arc<dyn D
             };
             let process = ProcessConfig { confined: Some(confined), ..program.process() };
             let driver = ProcessDriver::new(process, runtime);
-            driver
-                .map(|driver| Arc::new(driver) as Arc<dyn Driver>)
-                .map_err(|error| error.to_string())
+            Ok(Arc::new(driver.map_err(|error| unusable(tool, &error))?))
         }
     }
+}
+
+/// The refusal of a tool for this reason.
+fn unusable(tool: &Tool, error: &dyn std::error::Error) -> ServeError {
+    ServeError::Tool { name: tool.name.clone(), problem: error.to_string() }
 }
 
 /// Observes entity tags: those on the host of a tool with its secrets and access.
@@ -89,9 +94,8 @@ pub(crate) fn etags(config: &Config) -> Result<EtagObserver, ServeError> {
     let mut observer = EtagObserver::new();
     for tool in &config.tools {
         if let ToolImplementation::Http(http) = &tool.implementation {
-            observer = observer.knowing(&http.operation(), &http.access()).map_err(|error| {
-                ServeError::Tool { name: tool.name.clone(), problem: error.to_string() }
-            })?;
+            let known = observer.knowing(&http.operation(), &http.access());
+            observer = known.map_err(|error| unusable(tool, &error))?;
         }
     }
     Ok(observer)

@@ -121,7 +121,9 @@ pub(crate) async fn call(
         match justification::take(arguments) {
             Ok(Some(text)) => request = request.justified(text, JustificationSource::Model),
             Ok(None) => {}
-            Err(problem) => options.argument_problem = options.argument_problem.or(Some(problem)),
+            Err(error) => {
+                options.argument_problem.get_or_insert_with(|| error.to_string());
+            }
         }
     }
     let called =
