@@ -30,12 +30,18 @@ const SERVERS: [(&str, &str); 1] = [("files", "good")];
 /// A folder whose log has a key, and its public half.
 fn signing(settings: &str) -> (Folder, PublicKey) {
     let folder = folder(&SERVERS, &format!("[log]\nkey = \"log.key\"\n{settings}"), "");
+    folder.write("passphrase", "a passphrase\n");
+    let public = new_key(&folder, "log.key");
+    (folder, public)
+}
+
+/// A key for a log in a file of this name, and its public half.
+fn new_key(folder: &Folder, name: &str) -> PublicKey {
     let passphrase = Passphrase::new("a passphrase".to_owned().into()).unwrap();
     let id = KeyId::parse("log").unwrap();
     let (file, key) = KeyFile::generate(id, &passphrase, &OsRandom).unwrap();
-    file.write_new(&folder.path("log.key")).unwrap();
-    folder.write("passphrase", "a passphrase\n");
-    (folder, key.public())
+    file.write_new(&folder.path(name)).unwrap();
+    key.public()
 }
 
 fn start(folder: &Folder) -> Client {
@@ -333,6 +339,15 @@ fn a_restart_goes_on_and_a_restored_backup_is_a_fork() {
             assert_eq!(fs::read(folder.path("latest.txt")).unwrap(), latest);
         }
     }
+    // A new key signs what is there now, for a target that has nothing of before.
+    let public = new_key(&folder, "next.key");
+    let config = fs::read_to_string(folder.path("weaver.toml")).unwrap();
+    folder.write("weaver.toml", &config.replace("log.key", "next.key").replace("latest", "next"));
+    let said = run(1);
+    assert!(!said.contains("fork"), "{said}");
+    let signed = note(&folder, "next.txt").unwrap();
+    trust(&folder, &public).open(&signed).unwrap();
+    assert_eq!(fs::read(folder.path("latest.txt")).unwrap(), latest);
 }
 
 #[test]
