@@ -157,7 +157,10 @@ fn what_waits_is_listed_with_the_arguments_that_differ() {
     let listed = lines(&desk.approve(&["list", "--json"]));
     let status: Vec<_> =
         listed.iter().map(|one| (&one["arguments"]["branch"], &one["status"])).collect();
-    assert_eq!(status, [(&json!("next"), &json!("waiting")), (&json!("main"), &json!("granted"))]);
+    assert_eq!(
+        status,
+        [(&json!("next"), &json!("requested")), (&json!("main"), &json!("granted"))]
+    );
 }
 
 #[test]

@@ -76,11 +76,33 @@ pub(super) fn contributions(
         out.extend(short.contributions());
     }
     if nothing {
-        let detail = ["no rule matches `", query.capability.id().as_str(), "`"].concat();
+        let id = query.capability.id().as_str();
+        let detail = match allows_others(set, query, asked) {
+            Some(rule) => {
+                ["rule `", &rule.name, "` allows `", id, "` with other arguments only"].concat()
+            }
+            None => ["no rule matches `", id, "`"].concat(),
+        };
         let reason = ReasonCode::NoMatchingRule;
         out.push(Contribution::new(Check::Rule, Verdict::Deny, reason, detail));
     }
     out
+}
+
+/// The first rule that would allow the call if it had other arguments.
+fn allows_others<'s>(
+    set: &'s PolicySet,
+    query: &Query<'_>,
+    asked: impl Fn(&Rule) -> bool,
+) -> Option<&'s Rule> {
+    let open = Query { arguments: None, ..*query };
+    let mut rules = set.candidate_rules(query.capability.id().as_str());
+    rules.find(|rule| {
+        query.arguments.is_some()
+            && rule.effect == Effect::Allow
+            && asked(rule)
+            && rule.matches.applies_to(&open) == Truth::Unknown
+    })
 }
 
 /// Whether the rule speaks. What is not known of the arguments yet makes no rule allow, and keeps

@@ -145,6 +145,21 @@ fn arguments_are_looked_at() {
     assert!(!applies(values, &with(json!({ "a": [1, 2.5, true] }))));
 }
 
+#[test]
+fn a_denial_says_that_a_rule_allows_other_arguments() {
+    let rule = format!("[[rules]]\nname = \"few\"\neffect = \"allow\"\nmatch = {{ {AMOUNT} }}\n");
+    let detail = |text: &str, case: &Case| case.decide(&set(text, "")).detail().to_owned();
+    let many = with(|c| c.arguments = Some(json!({ "amount": 101 })));
+    let said = detail(&rule, &many);
+    assert!(
+        said.contains("rule `few` allows") && said.contains("with other arguments only"),
+        "{said}"
+    );
+    let elsewhere = rule.replace("match = {", "match = { capability = \"x\",");
+    let said = detail(&elsewhere, &many);
+    assert!(said.contains("no rule matches"), "{said}");
+}
+
 /// The verdict of one rule, with an allow rule beside it that lets everything else go on.
 fn verdict(effect: &str, matches: &str, case: &Case) -> Verdict {
     let text = format!(
