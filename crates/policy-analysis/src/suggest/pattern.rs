@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Number, Value};
-use weaver_policy::{ArgumentPredicate, Match};
+use weaver_policy::{ArgumentPredicate, Match, critical};
 use weaver_types::Pointer;
 
 use super::folders;
@@ -91,13 +91,22 @@ fn exclude(matches: &mut Match, unless: Match) {
     }
 }
 
-/// Each item that is there must fit: none is one that is there and does not.
+/// Each item that is there must fit. Paths under a name that says so are looked at all at once; of
+/// other items, none is one that is there and does not fit.
 fn constrain_list(
     matches: &mut Match,
     at: &Pointer,
     kind: ValueKind,
     seen: &SeenValues,
 ) -> Option<()> {
+    let name = at.as_str().rsplit('/').next().unwrap_or_default();
+    if kind == ValueKind::Path && critical::names_path(name) {
+        let paths_inside = folders::cover(&seen.texts)?.into_iter().collect();
+        matches
+            .arguments
+            .push(ArgumentPredicate { paths_inside, ..ArgumentPredicate::at(at.clone()) });
+        return Some(());
+    }
     if seen.longest > MAX_ITEMS {
         return None;
     }

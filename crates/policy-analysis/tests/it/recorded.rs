@@ -381,6 +381,8 @@ fn a_list_is_covered_item_by_item() {
     let paths = |all: &[&str]| Made::new("files.read", json!({ "paths": all }));
     log.done(&paths(&["/home/ana/work/a.md", "/home/ana/work/b.md"]));
     log.done(&paths(&["/home/ana/work/c.md"]));
+    let text = policy_text(&log.suggestions());
+    assert!(text.contains("paths_inside = [\"/home/ana/work\"]"), "{text}");
     let set = enforced(&log.suggestions());
     let verdict = |made: &Made<'_>| {
         let mut other = Log::new();
