@@ -1,7 +1,7 @@
 //! The output schema of a tool as its clients see it: one that a masked result still fits.
 //!
-//! A mask is a string, whatever it stands for. So numbers may be strings too, and texts keep no
-//! demand on their form. Where a schema says more than can be followed here, it is not listed,
+//! A mask is a string, whatever it stands for. So what is no switch may be a string too, and texts
+//! keep no demand on their form. Where a schema says more than can be followed here, it is not listed,
 //! because a client refuses a result that does not fit.
 
 use serde_json::{Map, Value, json};
@@ -59,7 +59,8 @@ fn loosen(schema: &Value, depth: usize) -> Option<Value> {
                 out.insert("anyOf".to_owned(), Value::Array(inner?));
                 continue;
             }
-            ("type", kind) => with_text(kind),
+            // What is masked stands in the result, which is an object as a whole.
+            ("type", kind) if depth > 0 => with_text(kind),
             (dropped, _) if DROPPED.contains(&dropped) => continue,
             _ => value.clone(),
         };
@@ -68,12 +69,15 @@ fn loosen(schema: &Value, depth: usize) -> Option<Value> {
     Some(Value::Object(out))
 }
 
-/// The types, and text where there is a number.
+/// The types, and text where there is something that a mask may stand for.
 fn with_text(kind: &Value) -> Value {
-    let is_number = |kind: &Value| matches!(kind.as_str(), Some("number" | "integer"));
+    const MASKED: [&str; 4] = ["number", "integer", "object", "array"];
+    let may_be_masked = |kind: &Value| kind.as_str().is_some_and(|kind| MASKED.contains(&kind));
     match kind {
-        Value::String(_) if is_number(kind) => json!([kind, "string"]),
-        Value::Array(kinds) if kinds.iter().any(is_number) && !kinds.contains(&json!("string")) => {
+        Value::String(_) if may_be_masked(kind) => json!([kind, "string"]),
+        Value::Array(kinds)
+            if kinds.iter().any(may_be_masked) && !kinds.contains(&json!("string")) =>
+        {
             let mut kinds = kinds.clone();
             kinds.push(json!("string"));
             Value::Array(kinds)
@@ -87,11 +91,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn masks_fit_where_numbers_and_forms_were_demanded() {
+    fn masks_fit_where_values_of_other_types_and_forms_were_demanded() {
         let schema = json!({
             "type": "object",
             "properties": {
                 "n": { "type": "integer", "minimum": 0 },
+                "owner": { "type": "object", "properties": {} },
                 "mail": { "type": "string", "format": "email", "minLength": 3 },
                 "rows": { "type": "array", "minItems": 1, "items": { "oneOf": [{ "type": ["number", "null"] }, { "const": "x" }] } },
             },
@@ -104,7 +109,10 @@ mod tests {
         );
         assert_eq!(loose["properties"]["mail"], json!({ "type": "string" }));
         let items = json!({ "anyOf": [{ "type": ["number", "null", "string"] }, {}] });
-        assert_eq!(loose["properties"]["rows"], json!({ "type": "array", "items": items }));
+        let rows = json!({ "type": ["array", "string"], "items": items });
+        assert_eq!(loose["properties"]["rows"], rows);
+        assert_eq!(loose["properties"]["owner"]["type"], json!(["object", "string"]));
+        assert_eq!(loose["type"], "object");
         assert_eq!(loose["required"], json!(["n"]));
     }
 

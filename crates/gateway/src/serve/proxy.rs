@@ -116,6 +116,7 @@ pub(crate) async fn call(
     }
     let Some(id) = find(client, name).await else { return unknown(client, name).await };
     let (added, mode) = (is_justification_added(client, &id), ResponseMode::Auto);
+    let has_output_schema = has_output_schema(client, &id);
     let mut request = CapabilityRequest::new(id, "");
     if let Some(arguments) = arguments.as_object_mut().filter(|_| added) {
         match justification::take(arguments) {
@@ -133,7 +134,17 @@ pub(crate) async fn call(
     if added {
         justification::name_in(&mut reply);
     }
+    if has_output_schema && reply.is_error {
+        reply.keep_body_in_text();
+    }
     Ok(reply)
+}
+
+/// True when the tool is listed with a schema of its results. Clients compare whatever structured
+/// content they get with it, that of a refusal too, and lose what does not fit.
+fn has_output_schema(client: &Client, id: &CapabilityId) -> bool {
+    let snapshot = client.gateway.tool_snapshot();
+    snapshot.tools.get(id).is_some_and(|tool| tool.get("outputSchema").is_some())
 }
 
 /// True when the tool is listed with the argument for a justification. A tool whose server is away

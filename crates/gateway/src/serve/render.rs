@@ -47,6 +47,20 @@ impl Reply {
         )
     }
 
+    /// Takes a body of our own out of the structured content. The text has it still, and what hosts
+    /// read of it goes under `_meta`. A tool's own structured content stays.
+    pub(crate) fn keep_body_in_text(&mut self) {
+        if self.meta.contains_key("weaver/verdict") {
+            return;
+        }
+        let Some(Value::Object(mut body)) = self.structured.take() else { return };
+        for key in ["verdict", "reason", "call", "approval"] {
+            if let Some(value) = body.remove(key) {
+                self.meta.insert(format!("weaver/{key}"), value);
+            }
+        }
+    }
+
     /// Adds a sentence to the message of a refusal; a reply without a message stays as it is.
     pub(crate) fn add_to_message(&mut self, sentence: &str) {
         let body = self.structured.as_mut();

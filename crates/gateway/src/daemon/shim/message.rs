@@ -80,9 +80,9 @@ pub(super) fn outcome_unknown(id: &str) -> Vec<u8> {
     let message = "outcome_unknown: the gateway ended while this call was under way, and was \
                    started again. The call may have run. Look at its effect before you repeat it.";
     let body = json!({ "verdict": "deny", "reason": "outcome_unknown", "message": message });
+    // As text alone: the schema of the tool's results is not known here.
     let result = json!({
         "content": [{ "type": "text", "text": body.to_string() }],
-        "structuredContent": body,
         "isError": true,
         "resultType": "complete",
     });
