@@ -63,7 +63,12 @@ mod tests {
     #[test]
     fn every_counterpart_is_pinned() {
         let pins = pins();
-        let others = ["@modelcontextprotocol/inspector", "mcp", "weaver-contracts"];
+        let others = [
+            "@modelcontextprotocol/inspector",
+            "@modelcontextprotocol/sdk",
+            "mcp",
+            "weaver-contracts",
+        ];
         for package in server::ALL.iter().map(|server| server.package).chain(others) {
             let version = pins.version(package);
             assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{package} {version}");

@@ -1,7 +1,8 @@
-//! The two clients, behind one way of asking.
+//! The clients, behind one way of asking.
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -36,14 +37,24 @@ impl Client {
             Tool::Inspector => {
                 Inspector::new(cache, client.era, serve, folder).map(Self::Inspector)
             }
-            Tool::Sdk => {
-                let mut command = cache.command(cache.python_program("python"));
-                command.arg(cache.script("session.py")).arg(client.era.name()).args(serve);
-                let log = File::create(folder.join("stderr.log"))?;
-                let session = Session::start(command.current_dir(folder).stderr(log))?;
-                Ok(Self::Sdk(Box::new(session)))
+            Tool::PythonSdk => {
+                let mut python = cache.command(cache.python_program("python"));
+                python.arg(cache.script("session.py"));
+                Self::session(python, client.era, serve, folder)
+            }
+            Tool::TypeScriptSdk => {
+                let mut node = cache.command(cache.node());
+                node.arg(cache.script("session.mjs")).arg(cache.npm());
+                Self::session(node, client.era, serve, folder)
             }
         }
+    }
+
+    /// Starts the script of an SDK in front of the gateway.
+    fn session(mut script: Command, era: Era, serve: &[String], folder: &Path) -> Result<Self> {
+        let log = File::create(folder.join("stderr.log"))?;
+        script.arg(era.name()).args(serve).current_dir(folder).stderr(log);
+        Ok(Self::Sdk(Box::new(Session::start(&mut script)?)))
     }
 
     /// The tools that the gateway lists.

@@ -18,8 +18,8 @@ impl Packages {
             Registry::PyPi => &self.python,
         };
         let client = match plan.client.tool {
-            Tool::Inspector => &self.npm,
-            Tool::Sdk => &self.python,
+            Tool::Inspector | Tool::TypeScriptSdk => &self.npm,
+            Tool::PythonSdk => &self.python,
         };
         // The tap that watches both sides is a Python script without needs of its own.
         let tapped = cache.python_program("python").exists();

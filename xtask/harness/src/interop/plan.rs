@@ -26,7 +26,9 @@ pub enum Tool {
     /// The command line of the inspector.
     Inspector,
     /// The Python SDK: `ClientSession` in the legacy era, `Client` in the modern one.
-    Sdk,
+    PythonSdk,
+    /// The TypeScript SDK: `Client` of its first generation, which speaks the legacy era only.
+    TypeScriptSdk,
 }
 
 /// A client in one era.
@@ -56,11 +58,12 @@ pub struct Plan {
     pub mode: Mode,
 }
 
-const CLIENTS: [Client; 4] = [
+const CLIENTS: [Client; 5] = [
     Client { tool: Tool::Inspector, era: Era::Legacy },
     Client { tool: Tool::Inspector, era: Era::Modern },
-    Client { tool: Tool::Sdk, era: Era::Legacy },
-    Client { tool: Tool::Sdk, era: Era::Modern },
+    Client { tool: Tool::PythonSdk, era: Era::Legacy },
+    Client { tool: Tool::PythonSdk, era: Era::Modern },
+    Client { tool: Tool::TypeScriptSdk, era: Era::Legacy },
 ];
 
 /// All rows, in the order of the table.
@@ -96,8 +99,13 @@ impl Plan {
             (Tool::Inspector, _) => {
                 format!("inspector {}", pins.version("@modelcontextprotocol/inspector"))
             }
-            (Tool::Sdk, Era::Legacy) => format!("py mcp {} ClientSession", pins.version("mcp")),
-            (Tool::Sdk, Era::Modern) => format!("py mcp {} Client", pins.version("mcp")),
+            (Tool::PythonSdk, Era::Legacy) => {
+                format!("py mcp {} ClientSession", pins.version("mcp"))
+            }
+            (Tool::PythonSdk, Era::Modern) => format!("py mcp {} Client", pins.version("mcp")),
+            (Tool::TypeScriptSdk, _) => {
+                format!("ts sdk {}", pins.version("@modelcontextprotocol/sdk"))
+            }
         };
         let server_label = format!("{} {}", server.name, pins.version(server.package));
         Self { server, server_label, client, client_label, upstream, mode }
@@ -107,7 +115,8 @@ impl Plan {
     pub fn folder(&self) -> String {
         let tool = match self.client.tool {
             Tool::Inspector => "inspector",
-            Tool::Sdk => "sdk",
+            Tool::PythonSdk => "python-sdk",
+            Tool::TypeScriptSdk => "typescript-sdk",
         };
         let mode = match self.mode {
             Mode::Gateway => "gateway",

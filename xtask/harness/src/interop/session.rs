@@ -1,4 +1,4 @@
-//! A long session with the Python SDK: one process, one line a request, one line an answer.
+//! A long session with an SDK: one process, one line a request, one line an answer.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{ChildStdin, Command, Stdio};
@@ -23,7 +23,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts `session.py` and waits for the handshake.
+    /// Starts the script of the SDK and waits for the handshake.
     pub fn start(command: &mut Command) -> Result<Self> {
         let mut group = Group::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
         let stdin = group.leader().stdin.take();
