@@ -9,6 +9,7 @@ mod config;
 mod contracts;
 mod feature_table;
 mod features;
+mod mcporter;
 mod packages;
 mod plan;
 mod report;

@@ -67,6 +67,7 @@ mod tests {
             "@modelcontextprotocol/inspector",
             "@modelcontextprotocol/sdk",
             "mcp",
+            "mcporter",
             "weaver-contracts",
         ];
         for package in server::ALL.iter().map(|server| server.package).chain(others) {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use super::mcporter::Mcporter;
 use super::plan::{self, Era, Tool};
 use super::session::Session;
 use crate::child;
@@ -21,6 +22,8 @@ const TOOL_ERROR: i32 = 5;
 pub enum Client {
     /// A process for each request, and a gateway with it.
     Inspector(Inspector),
+    /// A process for each request too, and a gateway with it.
+    Mcporter(Mcporter),
     /// One process and one gateway for all requests.
     Sdk(Box<Session>),
 }
@@ -37,6 +40,7 @@ impl Client {
             Tool::Inspector => {
                 Inspector::new(cache, client.era, serve, folder).map(Self::Inspector)
             }
+            Tool::Mcporter => Mcporter::new(cache, serve, folder).map(Self::Mcporter),
             Tool::PythonSdk => {
                 let mut python = cache.command(cache.python_program("python"));
                 python.arg(cache.script("session.py"));
@@ -61,6 +65,7 @@ impl Client {
     pub fn list(&mut self) -> Result<Vec<Value>> {
         let answer = match self {
             Self::Inspector(inspector) => inspector.ask(&["--method", "tools/list"])?,
+            Self::Mcporter(mcporter) => mcporter.list()?,
             Self::Sdk(session) => answer(session.ask(&json!({ "method": "tools/list" }))?)?,
         };
         answer["tools"].as_array().cloned().with_context(|| format!("no tools: {answer}"))
@@ -74,6 +79,7 @@ impl Client {
                 let method = ["--method", "tools/call", "--tool-name", name];
                 inspector.ask(&[&method[..], &["--tool-args-json", &arguments]].concat())
             }
+            Self::Mcporter(mcporter) => mcporter.call(name, arguments),
             Self::Sdk(session) => {
                 let request =
                     json!({ "method": "tools/call", "name": name, "arguments": arguments });
@@ -85,7 +91,7 @@ impl Client {
     /// Ends it.
     pub fn close(&mut self) -> Result<()> {
         match self {
-            Self::Inspector(_) => Ok(()),
+            Self::Inspector(_) | Self::Mcporter(_) => Ok(()),
             Self::Sdk(session) => session.close(),
         }
     }

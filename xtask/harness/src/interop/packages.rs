@@ -18,7 +18,7 @@ impl Packages {
             Registry::PyPi => &self.python,
         };
         let client = match plan.client.tool {
-            Tool::Inspector | Tool::TypeScriptSdk => &self.npm,
+            Tool::Inspector | Tool::TypeScriptSdk | Tool::Mcporter => &self.npm,
             Tool::PythonSdk => &self.python,
         };
         // The tap that watches both sides is a Python script without needs of its own.

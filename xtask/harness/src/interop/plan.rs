@@ -29,6 +29,8 @@ pub enum Tool {
     PythonSdk,
     /// The TypeScript SDK: `Client` of its first generation, which speaks the legacy era only.
     TypeScriptSdk,
+    /// The command line of `mcporter`, which speaks the legacy era only.
+    Mcporter,
 }
 
 /// A client in one era.
@@ -58,12 +60,13 @@ pub struct Plan {
     pub mode: Mode,
 }
 
-const CLIENTS: [Client; 5] = [
+const CLIENTS: [Client; 6] = [
     Client { tool: Tool::Inspector, era: Era::Legacy },
     Client { tool: Tool::Inspector, era: Era::Modern },
     Client { tool: Tool::PythonSdk, era: Era::Legacy },
     Client { tool: Tool::PythonSdk, era: Era::Modern },
     Client { tool: Tool::TypeScriptSdk, era: Era::Legacy },
+    Client { tool: Tool::Mcporter, era: Era::Legacy },
 ];
 
 /// All rows, in the order of the table.
@@ -106,6 +109,7 @@ impl Plan {
             (Tool::TypeScriptSdk, _) => {
                 format!("ts sdk {}", pins.version("@modelcontextprotocol/sdk"))
             }
+            (Tool::Mcporter, _) => format!("mcporter {}", pins.version("mcporter")),
         };
         let server_label = format!("{} {}", server.name, pins.version(server.package));
         Self { server, server_label, client, client_label, upstream, mode }
@@ -117,6 +121,7 @@ impl Plan {
             Tool::Inspector => "inspector",
             Tool::PythonSdk => "python-sdk",
             Tool::TypeScriptSdk => "typescript-sdk",
+            Tool::Mcporter => "mcporter",
         };
         let mode = match self.mode {
             Mode::Gateway => "gateway",
