@@ -10,6 +10,7 @@
 mod access;
 mod authority;
 pub(crate) mod client;
+mod client_error;
 mod driver;
 mod error;
 mod etag;

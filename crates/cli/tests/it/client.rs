@@ -329,6 +329,11 @@ fn answer_body(result: &Value) -> Value {
         let text = blocks[0]["text"].as_str().unwrap();
         return json!({ "tools": tools, "missing": meta["weaver/missing"], "text": text });
     }
+    if meta["weaver/reason"].is_string() {
+        // A refusal in proxy mode, of a tool with an output schema.
+        let text = blocks[0]["text"].as_str().unwrap();
+        return serde_json::from_str(text).unwrap();
+    }
     if meta["weaver/verdict"].is_null() {
         let body = result["structuredContent"].clone();
         assert!(body.is_object(), "{result}");

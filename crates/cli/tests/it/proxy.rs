@@ -51,6 +51,31 @@ fn without_a_prefix_names_are_the_servers_own() {
     client.finish();
 }
 
+/// Clients compare structured content with the output schema of a tool, also where `isError` is true.
+#[test]
+fn a_refusal_of_a_tool_with_an_output_schema_has_no_structured_content_of_ours() {
+    let contracts = "[capabilities.\"s.many_rows\"]\neffects = \"destructive\"\n\
+        [capabilities.\"s.people\"]\neffects = \"destructive\"\n";
+    let folder = folder(&[("s", "good")], PROXY, contracts);
+    let mut client = Client::open(&folder);
+    let mut refused = |name: &str| {
+        let answer = client.request("tools/call", json!({ "name": name, "arguments": {} }));
+        let result = answer["result"].clone();
+        assert_eq!(result["isError"], true, "{result}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        (serde_json::from_str::<Value>(text).unwrap(), result)
+    };
+    let (body, result) = refused("s__many_rows");
+    assert_eq!(result.get("structuredContent"), None, "{result}");
+    assert_eq!((&body["verdict"], &body["message"].is_string()), (&json!("hold"), &true));
+    for key in ["verdict", "reason", "call", "approval"] {
+        assert_eq!(result["_meta"][format!("weaver/{key}")], body[key], "{key}");
+    }
+    let (body, result) = refused("s__people");
+    assert_eq!(result["structuredContent"], body, "without a schema it has both");
+    client.finish();
+}
+
 /// A client whose own permissions go by the hints is led by the signed contract, not by the server.
 #[test]
 fn hints_are_those_of_the_contract_whatever_the_server_says() {

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use weaver_types::hex;
 
 use super::OperationError;
-use super::client::ClientError;
+use super::client_error::ClientError;
 
 /// The most certificates of one authority.
 const MAX_CERTIFICATES: usize = 64;

@@ -12,6 +12,7 @@ use reqwest::{Client, Url};
 use weaver_types::BoxFuture;
 
 use super::Authority;
+use super::client_error::ClientError;
 use super::network::{self, Network};
 
 /// Time for a name to be looked up and a connection to stand.
@@ -57,22 +58,6 @@ impl fmt::Display for AddressRefused {
 }
 
 impl StdError for AddressRefused {}
-
-/// Why no client can be made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ClientError {
-    /// The certificates of the authority cannot be used.
-    #[error("the authority cannot be read")]
-    Authority,
-    /// The cryptography offers none of the versions of TLS that are safe.
-    #[error("tls is not available in this build")]
-    Tls,
-    /// The platform's certificates are not there.
-    #[error(
-        "no http client: the platform's certificates cannot be loaded; install ca-certificates"
-    )]
-    Platform,
-}
 
 impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weaver_agent_kernel::DriverError;
 
-use super::client::ClientError;
+use super::client_error::ClientError;
 use super::secret::SecretError;
 use crate::mcp::Fault;
 

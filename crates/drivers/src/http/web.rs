@@ -11,7 +11,8 @@ use reqwest::header::{
 use reqwest::{Client, Method, Response, StatusCode, Url};
 use tokio::time::timeout;
 
-use super::client::{self, AddressRefused, ClientError, Guard};
+use super::client::{self, AddressRefused, Guard};
+use super::client_error::ClientError;
 use super::error::Failure;
 use super::host::{self, HostRule};
 use super::{Access, OperationError, Refusal, media, network};

@@ -79,12 +79,14 @@ pub(super) fn is_repeatable(method: &str) -> bool {
 pub(super) fn outcome_unknown(id: &str) -> Vec<u8> {
     let message = "outcome_unknown: the gateway ended while this call was under way, and was \
                    started again. The call may have run. Look at its effect before you repeat it.";
-    let body = json!({ "verdict": "deny", "reason": "outcome_unknown", "message": message });
+    let (verdict, reason) = ("deny", "outcome_unknown");
+    let body = json!({ "verdict": verdict, "reason": reason, "message": message });
     // As text alone: the schema of the tool's results is not known here.
     let result = json!({
         "content": [{ "type": "text", "text": body.to_string() }],
         "isError": true,
         "resultType": "complete",
+        "_meta": { "weaver/verdict": verdict, "weaver/reason": reason },
     });
     line(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}"))
 }
