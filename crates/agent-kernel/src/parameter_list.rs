@@ -1,5 +1,7 @@
 //! The parameters of a tool in one line, as a model reads them.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use weaver_text::escape;
 
@@ -21,7 +23,7 @@ const MAX_NAME: usize = 40;
 #[must_use]
 pub fn parameter_list(schema: &Value, most: usize) -> String {
     let properties = schema.get("properties").and_then(Value::as_object);
-    let required: Vec<&str> = schema
+    let required: BTreeSet<&str> = schema
         .get("required")
         .and_then(Value::as_array)
         .into_iter()
@@ -30,7 +32,7 @@ pub fn parameter_list(schema: &Value, most: usize) -> String {
         .collect();
     let names = properties.into_iter().flat_map(|properties| properties.keys());
     let (first, rest): (Vec<&String>, Vec<&String>) =
-        names.partition(|name| required.contains(&name.as_str()));
+        names.partition(|name| required.contains(name.as_str()));
     let shown = |name: &str| escape::line(escape::truncate(name, MAX_NAME)).into_owned();
     let first = first.into_iter().map(|name| shown(name));
     let all = first.chain(rest.into_iter().map(|name| format!("{}?", shown(name))));

@@ -3,9 +3,9 @@
 //! Calls that information flow, a rule or a person stopped are evidence for nothing. What is left is
 //! grouped by tool, and the arguments that say where a call goes (paths, hosts, receivers, amounts)
 //! are generalised no further than they repeat: files to their folders, addresses to sets of hosts,
-//! receivers to sets, amounts to ranges. Tools with the same pattern share a rule. Of a server of
-//! which several tools were used, the others of the kind are suggested too, in a rule of their own. What reaches out or
-//! destroys (rung L4) is never allowed by a suggestion: its rule keeps asking.
+//! receivers to sets, amounts to ranges. Tools with the same pattern share a rule. Of a server of which
+//! several tools were used, the others of the kind are suggested too, in a rule of their own. What
+//! reaches out or destroys (rung L4) is never allowed by a suggestion: its rule keeps asking.
 //!
 //! A suggestion is for an operator to read, to replay and to sign.
 
@@ -89,7 +89,7 @@ pub fn suggest<'c>(
         evidence.add(set, call);
     }
     let left_out = std::mem::take(&mut evidence.left_out);
-    let others = sibling_tools::sibling_tools(set, &evidence);
+    let others = sibling_tools::suggestions(set, &evidence);
     let mut suggestions = grouping::suggestions(evidence, left_out);
     suggestions.rules.extend(others);
     suggestions

@@ -98,10 +98,11 @@ fn digits(
         match card::starting(bytes, token) {
             Some(card) if card.published => return card.range.end,
             card => {
-                let listed = card.as_ref().filter(|card| card.listed).map(|card| card.range.end);
+                let followed = card.as_ref().filter(|card| card.followed_by_card);
+                let next = followed.filter(|card| is_owned(near, card)).map(|card| card.range.end);
                 numbers(window.text, near, token, card, hits);
-                if let Some(end) = listed {
-                    return end;
+                if let Some(next) = next {
+                    return next;
                 }
             }
         }

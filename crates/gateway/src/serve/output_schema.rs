@@ -1,8 +1,8 @@
 //! The output schema of a tool as its clients see it: one that a masked result still fits.
 //!
-//! A mask is a string, whatever it stands for. So what is no switch may be a string too, and texts
-//! keep no demand on their form. Where a schema says more than can be followed here, it is not listed,
-//! because a client refuses a result that does not fit.
+//! A mask is a string, whatever it stands for. So numbers, objects and lists may be strings too, and
+//! texts keep no demand on their form. Where a schema says more than can be followed here, it is not
+//! listed, because a client refuses a result that does not fit.
 
 use serde_json::{Map, Value, json};
 

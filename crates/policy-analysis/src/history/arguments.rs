@@ -60,7 +60,9 @@ pub(crate) struct MaskedValue {
 impl MaskedValue {
     /// Whether it is text for people, which says nothing of where a call goes.
     pub(crate) fn is_prose(&self) -> bool {
-        critical::role(&self.name) == Role::Text && !sql::takes_program(&self.name)
+        critical::role(&self.name) == Role::Text
+            && !critical::names_path(&self.name)
+            && !sql::takes_program(&self.name)
     }
 }
 
@@ -78,8 +80,8 @@ impl RecordedArguments {
         }
     }
 
-    /// Whether all that says where the call goes is exact.
-    pub(crate) fn tells_where(&self) -> bool {
+    /// Whether everything that says where the call goes is exact.
+    pub(crate) fn has_exact_destination(&self) -> bool {
         self.masked().is_some_and(|masked| masked.iter().all(MaskedValue::is_prose))
     }
 }
@@ -139,7 +141,7 @@ mod tests {
             masked.iter().map(|one| one.at.as_str()).collect::<Vec<_>>(),
             ["/edits/0/newText"]
         );
-        for (value, tells) in [
+        for (value, exact) in [
             (json!({ "path": "/a", "content": "[REDACTED]" }), true),
             (json!({ "path": "/a/[SECRET_1]", "content": "x" }), false),
             (json!({ "query": "insert into t values ('[PHONE_1]')" }), false),
@@ -147,10 +149,10 @@ mod tests {
             // Nothing looks masked, and yet the bytes are others.
             (json!({ "path": "/a", "content": "list[0], [see]" }), false),
         ] {
-            assert_eq!(redacted(value.clone()).tells_where(), tells, "{value}");
+            assert_eq!(redacted(value.clone()).has_exact_destination(), exact, "{value}");
         }
-        assert!(RecordedArguments::Exact(json!({})).tells_where());
-        assert!(!RecordedArguments::Missing.tells_where());
+        assert!(RecordedArguments::Exact(json!({})).has_exact_destination());
+        assert!(!RecordedArguments::Missing.has_exact_destination());
     }
 
     #[test]

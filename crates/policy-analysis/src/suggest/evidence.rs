@@ -63,8 +63,8 @@ pub(super) struct Example {
     pub(super) id: String,
     pub(super) run: String,
     pub(super) arguments: Value,
-    /// Whether all that says where it goes is exact.
-    pub(super) tells_where: bool,
+    /// Whether everything that says where it goes is exact.
+    pub(super) has_exact_destination: bool,
     pub(super) after_untrusted: bool,
 }
 
@@ -141,7 +141,7 @@ impl Evidence {
             id: call.id.clone(),
             run: call.run.as_ref().map(ToString::to_string).unwrap_or_default(),
             arguments,
-            tells_where: call.arguments.tells_where(),
+            has_exact_destination: call.arguments.has_exact_destination(),
             // Nothing is known of a run whose start was not read.
             after_untrusted: label.is_none_or(|label| label.integrity == Integrity::Untrusted),
         };

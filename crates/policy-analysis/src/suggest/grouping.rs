@@ -70,7 +70,7 @@ fn grouped(
         true => Vec::new(),
         false => deciding(&example.arguments, tool.capability.sink(), spec.effects),
     };
-    if !example.tells_where && !values.is_empty() {
+    if !example.has_exact_destination && !values.is_empty() {
         return Err(ExclusionReason::ArgumentsUnknown);
     }
     let paths = values.iter().filter(|value| value.kind == ValueKind::Path);

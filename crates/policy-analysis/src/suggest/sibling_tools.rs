@@ -41,12 +41,12 @@ const MAX_TOOLS: usize = 200;
 
 /// What tools of a server do that one rule may allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum LocalWork {
+enum LocalEffect {
     Reads,
     Writes,
 }
 
-impl LocalWork {
+impl LocalEffect {
     /// What a tool does, if nothing leaves this machine and nothing is destroyed.
     fn of(capability: &Capability) -> Option<Self> {
         let is_closed = capability.spec().effects.world == World::Closed
@@ -167,7 +167,7 @@ impl ServerUse {
         self.with_places += 1;
         // A place that was masked, or that lies where keys do, shows nothing.
         let shows = |(one, values): &&(&Example, Vec<DecidingValue>)| {
-            one.tells_where && !texts(values).any(folders::is_sensitive)
+            one.has_exact_destination && !texts(values).any(folders::is_sensitive)
         };
         let shown: Vec<_> = placed.iter().filter(shows).collect();
         let paths_alone = shown
@@ -220,31 +220,32 @@ fn named_tools(set: &PolicySet) -> impl Iterator<Item = (&str, CapabilityId)> {
 
 /// The rules for the other tools that work on this machine, and the one for those that are asked
 /// about.
-pub(super) fn sibling_tools(set: &PolicySet, evidence: &Evidence) -> Vec<SuggestedRule> {
-    let mut servers: BTreeMap<(&str, LocalWork), ServerUse> = BTreeMap::new();
+pub(super) fn suggestions(set: &PolicySet, evidence: &Evidence) -> Vec<SuggestedRule> {
+    let mut servers: BTreeMap<(&str, LocalEffect), ServerUse> = BTreeMap::new();
     let mut used: BTreeMap<&str, usize> = BTreeMap::new();
     for (id, tool) in &evidence.tools {
         let Some((server, _)) = id.as_str().split_once('.') else { continue };
         *used.entry(server).or_default() += tool.examples.len();
-        if let Some(work) = LocalWork::of(&tool.capability) {
-            servers.entry((server, work)).or_default().add(tool);
+        if let Some(effect) = LocalEffect::of(&tool.capability) {
+            servers.entry((server, effect)).or_default().add(tool);
         }
     }
-    let mut uncalled: BTreeMap<(&str, Option<LocalWork>), Vec<Capability>> = BTreeMap::new();
+    let mut uncalled: BTreeMap<(&str, Option<LocalEffect>), Vec<Capability>> = BTreeMap::new();
     for (server, id) in named_tools(set).filter(|(server, _)| used.contains_key(server)) {
         let is_known = evidence.tools.contains_key(&id) || evidence.stopped.contains(&id);
         let Ok(capability) = request::proposed(set, &id) else { continue };
-        let work = LocalWork::of(&capability);
-        if !is_known && (work.is_some() || !may_be_allowed(&capability)) {
-            uncalled.entry((server, work)).or_default().push(capability);
+        let effect = LocalEffect::of(&capability);
+        if !is_known && (effect.is_some() || !may_be_allowed(&capability)) {
+            uncalled.entry((server, effect)).or_default().push(capability);
         }
     }
     let mut rules = Vec::new();
-    for ((server, work), of) in &servers {
-        let others = uncalled.remove(&(*server, Some(*work))).unwrap_or_default();
-        let reads = servers.get(&(*server, LocalWork::Reads));
-        let beside = reads.filter(|_| *work == LocalWork::Writes);
-        rules.extend(allowing((server, *work), of.others(beside), others));
+    for ((server, effect), of) in &servers {
+        let others = uncalled.remove(&(*server, Some(*effect))).unwrap_or_default();
+        let reads = servers.get(&(*server, LocalEffect::Reads));
+        let beside = reads.filter(|_| *effect == LocalEffect::Writes);
+        let name = format!("suggested-{server}-other-{}", effect.name());
+        rules.extend(allowing(&name, of.others(beside), others));
     }
     rules.extend(asking(&used, uncalled));
     rules
@@ -252,7 +253,7 @@ pub(super) fn sibling_tools(set: &PolicySet, evidence: &Evidence) -> Vec<Suggest
 
 /// The rules that allow other tools of a server.
 fn allowing(
-    (server, work): (&str, LocalWork),
+    name: &str,
     places: Vec<(&UsedTools, ArgumentPredicate)>,
     mut others: Vec<Capability>,
 ) -> Vec<SuggestedRule> {
@@ -268,8 +269,7 @@ fn allowing(
             continue;
         }
         let number = if rules.is_empty() { "" } else { "-2" };
-        let name = format!("suggested-{server}-other-{}{number}", work.name());
-        let mut rule = rule(name, Effect::Allow, &ids);
+        let mut rule = rule(format!("{name}{number}"), Effect::Allow, &ids);
         let not_covered = match nowhere {
             true => "other tools; a call that names a path",
             false => "other tools; a path outside of these folders; a call without a path",
@@ -291,9 +291,9 @@ fn allowing(
 /// The rule that asks about the tools of servers in use that no rule may allow.
 fn asking(
     used: &BTreeMap<&str, usize>,
-    uncalled: BTreeMap<(&str, Option<LocalWork>), Vec<Capability>>,
+    uncalled: BTreeMap<(&str, Option<LocalEffect>), Vec<Capability>>,
 ) -> Option<SuggestedRule> {
-    let asked = uncalled.into_iter().filter(|((_, work), _)| work.is_none());
+    let asked = uncalled.into_iter().filter(|((_, effect), _)| effect.is_none());
     let (mut ids, mut calls) = (BTreeSet::new(), 0);
     for ((server, _), tools) in asked {
         calls += used.get(server).copied().unwrap_or_default();

@@ -11,13 +11,13 @@ const MAX_DEPTH: usize = 16;
 
 /// Whether the value holds a path.
 pub(super) fn holds_paths(at: &Pointer, value: &Value) -> bool {
-    !none_but(&name_of(at), value, &|_| false, 0)
+    !every_path(&name_of(at), value, &|_| false, 0)
 }
 
 /// Whether the value holds a path, and all of its paths lie inside these folders.
 pub(super) fn all_inside(at: &Pointer, value: &Value, folders: &[String]) -> bool {
     let inside = |text: &str| folders.iter().any(|folder| path::inside(text, folder));
-    holds_paths(at, value) && none_but(&name_of(at), value, &inside, 0)
+    holds_paths(at, value) && every_path(&name_of(at), value, &inside, 0)
 }
 
 /// The name of the field at a place: that of the list, for its items.
@@ -26,16 +26,17 @@ fn name_of(at: &Pointer) -> String {
     name.unwrap_or_default().replace("~1", "/").replace("~0", "~")
 }
 
-/// Whether a value of this name holds no paths but such ones.
-fn none_but(name: &str, value: &Value, such: &dyn Fn(&str) -> bool, depth: usize) -> bool {
+/// Whether every path in a value of this name is such a one.
+fn every_path(name: &str, value: &Value, such: &dyn Fn(&str) -> bool, depth: usize) -> bool {
     match value {
         Value::String(text) => !is_path(name, text) || such(text),
         Value::Array(items) => {
-            depth < MAX_DEPTH && items.iter().all(|item| none_but(name, item, such, depth + 1))
+            depth < MAX_DEPTH && items.iter().all(|item| every_path(name, item, such, depth + 1))
         }
         Value::Object(members) => {
             let mut members = members.iter();
-            depth < MAX_DEPTH && members.all(|(name, value)| none_but(name, value, such, depth + 1))
+            depth < MAX_DEPTH
+                && members.all(|(name, value)| every_path(name, value, such, depth + 1))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
     }

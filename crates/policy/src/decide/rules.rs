@@ -95,11 +95,11 @@ fn allows_others<'s>(
     query: &Query<'_>,
     asked: impl Fn(&Rule) -> bool,
 ) -> Option<&'s Rule> {
+    query.arguments?;
     let open = Query { arguments: None, ..*query };
     let mut rules = set.candidate_rules(query.capability.id().as_str());
     rules.find(|rule| {
-        query.arguments.is_some()
-            && rule.effect == Effect::Allow
+        rule.effect == Effect::Allow
             && asked(rule)
             && rule.matches.applies_to(&open) == Truth::Unknown
     })

@@ -90,8 +90,8 @@ enum Mode {
 /// or a server cannot be started.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let tasks = chosen(&args.task)?;
-    let bench = Bench::set_up(sh, args.weaver.as_deref())?;
-    let Bench { cache, weaver, template, place } = bench;
+    let bed = TestBed::set_up(sh, args.weaver.as_deref())?;
+    let TestBed { cache, weaver, template, place } = bed;
     let trusts = match args.posture {
         None => trusts(&cache, &weaver),
         Some(posture) => posture_trusts(&cache, &weaver, posture.word(), &place),
@@ -124,14 +124,14 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
 }
 
 /// The servers, installed, and a place for them to work on.
-pub(super) struct Bench {
+pub(super) struct TestBed {
     cache: Cache,
     weaver: PathBuf,
     template: Place,
     place: Place,
 }
 
-impl Bench {
+impl TestBed {
     fn set_up(sh: &Shell, weaver: Option<&Path>) -> Result<Self> {
         let target = workspace::metadata()?.target_directory.into_std_path_buf();
         let weaver = match weaver {

@@ -18,8 +18,8 @@ pub(super) struct Card {
     pub(super) short: bool,
     /// It is published for tests, and nobody's.
     pub(super) published: bool,
-    /// Another card follows in the same line, and nothing that is in both is a third one.
-    pub(super) listed: bool,
+    /// Another card follows after a blank. What begins in this one and ends in that one is none.
+    pub(super) followed_by_card: bool,
 }
 
 /// The longest card number that starts with this token, if that is one of digits.
@@ -67,8 +67,9 @@ pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Card> {
                 sign.last == 0 && (!matches!(count, 14 | 16) || number.first() == Some(&b'1'));
             let published = test_cards::is_published(number);
             let short = sign.last == 0 && count == 13;
-            let listed = sign.last == b' ' && is_next_card(bytes, at + 1);
-            found = Some(Card { range: token.start..at, weak, short, published, listed });
+            let followed_by_card = sign.last == b' ' && is_next_card(bytes, at + 1);
+            let range = token.start..at;
+            found = Some(Card { range, weak, short, published, followed_by_card });
         }
         let Some(next) = joined(bytes, at, &mut sign) else { break };
         at = next;

@@ -9,7 +9,7 @@ use xshell::Shell;
 
 use super::agent::Agent;
 use super::session::{Session, Setting, Way};
-use super::{Bench, posture_trusts, tasks};
+use super::{TestBed, posture_trusts, tasks};
 use crate::child;
 use crate::counterparts::cache::Cache;
 use crate::counterparts::trust::{Documents, Trust};
@@ -28,10 +28,10 @@ pub struct Histories {
 impl Histories {
     /// Does the tasks, every other one in each half, each as a client of its own.
     pub fn record(sh: &Shell, weaver: Option<&Path>, policy: &str) -> Result<Self> {
-        let bench = Bench::set_up(sh, weaver)?;
-        let trust = observing(&bench, policy).context("cannot set up the signed documents")?;
-        let logs = [bench.half(&trust, 0)?, bench.half(&trust, 1)?];
-        let Bench { cache, weaver, .. } = bench;
+        let bed = TestBed::set_up(sh, weaver)?;
+        let trust = observing(&bed, policy).context("cannot set up the signed documents")?;
+        let logs = [bed.half(&trust, 0)?, bed.half(&trust, 1)?];
+        let TestBed { cache, weaver, .. } = bed;
         let contracts = trust.folder().join("contracts.toml");
         Ok(Self { cache, weaver, contracts, logs })
     }
@@ -61,18 +61,18 @@ impl Histories {
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// The contracts that `weaver init` makes, under this policy.
-fn observing(bench: &Bench, policy: &str) -> Result<Trust> {
-    let made = posture_trusts(&bench.cache, &bench.weaver, "observe", &bench.place)?;
-    let folder = bench.cache.run().join("observing-documents");
+fn observing(bed: &TestBed, policy: &str) -> Result<Trust> {
+    let made = posture_trusts(&bed.cache, &bed.weaver, "observe", &bed.place)?;
+    let folder = bed.cache.run().join("observing-documents");
     fs::create_dir_all(&folder)?;
     for name in DOCUMENTS {
         fs::copy(made.plain.folder().join(name), folder.join(name))?;
     }
     fs::write(folder.join("policy.toml"), policy)?;
-    Trust::new(&bench.cache, &bench.weaver, &Documents { folder: &folder, name: "observing" })
+    Trust::new(&bed.cache, &bed.weaver, &Documents { folder: &folder, name: "observing" })
 }
 
-impl Bench {
+impl TestBed {
     /// Does every other task behind one gateway, and gives its log.
     fn half(&self, trust: &Trust, half: usize) -> Result<PathBuf> {
         let folder = self.cache.run().join(format!("half-{half}"));
