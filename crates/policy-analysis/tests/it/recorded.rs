@@ -244,10 +244,7 @@ fn a_held_call_and_its_release_are_one_call() {
 #[test]
 fn what_the_log_does_not_hold_is_said_and_not_guessed() {
     let mut log = Log::new();
-    let mut masked = read("/home/[NAME_1]/a");
-    masked.more = json!({ "arguments": { "text": "{\"path\":\"/home/[NAME_1]/a\"}",
-        "salt": "00", "commit": Digest::from_bytes([0; 32]), "bytes": 30 } });
-    log.done(&masked);
+    log.done(&masked(read("/home/[NAME_1]/a")));
     assert!(matches!(log.history.calls()[0].arguments, RecordedArguments::Redacted(_)));
     let inside = "{ arguments = [{ at = \"/path\", inside = \"/home\" }] }";
     let by_path = log.replayed(&rule("home", "allow", inside));
@@ -256,6 +253,34 @@ fn what_the_log_does_not_hold_is_said_and_not_guessed() {
     // A draft that does not look at arguments can judge it.
     let all = log.replayed(&rule("all", "allow", "{}"));
     assert_eq!((all.now.allow, all.not_judged_total()), (1, 0));
+}
+
+/// A call whose arguments the log holds redacted.
+fn masked(mut made: Made<'static>) -> Made<'static> {
+    let commit = Digest::from_bytes([0; 32]);
+    let text = made.arguments.to_string();
+    made.more =
+        json!({ "arguments": { "text": text, "salt": "00", "commit": commit, "bytes": 30 } });
+    made
+}
+
+#[test]
+fn what_was_masked_in_a_text_for_people_counts_by_where_it_went() {
+    let mail = |path: &str| json!({ "path": path, "content": "to [EMAIL_1]" });
+    let wrote = |path: &str| masked(Made { arguments: mail(path), ..write("") });
+    let mut log = Log::new();
+    log.done(&wrote("/home/ana/work/a.md"));
+    let text = policy_text(&log.suggestions());
+    assert!(text.contains("inside = [\"/home/ana/work\"]"), "{text}");
+    let folder = |test: &str| format!("{{ arguments = [{{ {test} }}] }}");
+    let draft = |test: &str| log.replayed(&rule("draft", "allow", &folder(test)));
+    for test in ["at = \"/path\", inside = \"/home\"", "at = \"\", paths_inside = \"/home\""] {
+        let replay = draft(test);
+        assert_eq!((replay.now.allow, replay.not_judged_total()), (1, 0), "{test}");
+    }
+    // What reads the text itself cannot be judged.
+    let unknown = draft("at = \"/content\", prefix = \"to\"").not_judged_total();
+    assert_eq!(unknown, 1);
 }
 
 #[test]
