@@ -38,6 +38,13 @@ impl StreamResult {
     }
 }
 
+/// The time of a call: when it began, before its source was opened, and how long it may last.
+#[derive(Debug, Clone, Copy)]
+struct CallTime {
+    began: Duration,
+    limit: Duration,
+}
+
 impl Kernel {
     /// Executes a committed call, shows what comes of it, and records its end.
     pub(crate) async fn stream_to_end(
@@ -51,6 +58,7 @@ impl Kernel {
         let entry = ready.target.entry.clone();
         // A driver that panics here has not begun; `execute` then says what is wrong with it. What
         // has to fit a schema is shown as a whole or not at all.
+        let time = CallTime { began: self.clock.monotonic(), limit };
         let opened = match entry.results.is_declared() {
             true => None,
             false => {
@@ -70,7 +78,7 @@ impl Kernel {
         let spec = self.frame_spec(&ready, mode, self.now());
         let firewall = self.firewall_for(&ready, None);
         let mut stream = FrameStream::new(&firewall, spec, share.take());
-        let over = self.pump(&ready, &mut watch, source, limit, &mut stream, outlet).await;
+        let over = self.pump(&ready, &mut watch, source, time, &mut stream, outlet).await;
         let now = self.now();
         let ended = Box::new(self.stream_ended(&ready, mode, now, stream, over, &mut share));
         let end = ended.result.data.clone();
@@ -89,7 +97,7 @@ impl Kernel {
         ready: &AuthorizedInvocation<'_>,
         watch: &mut OpenCallGuard<'_>,
         mut source: Box<dyn ChunkSource + '_>,
-        limit: Duration,
+        time: CallTime,
         stream: &mut FrameStream<'_>,
         outlet: &Outlet,
     ) -> StreamResult {
@@ -97,7 +105,7 @@ impl Kernel {
         watch.harmless = !spec.effects.writes() || spec.idempotent;
         watch.open.tokens = 0;
         let price = attempt_needs(ready).price;
-        let over = self.read(ready, watch, source.as_mut(), limit, stream, outlet).await;
+        let over = self.read(ready, watch, source.as_mut(), time, stream, outlet).await;
         let unknown = over.error.as_ref().is_some_and(DriverError::is_ambiguous);
         watch.paid = match over.summary.cost {
             Some(cost) => cost,
@@ -114,14 +122,14 @@ impl Kernel {
         ready: &AuthorizedInvocation<'_>,
         watch: &mut OpenCallGuard<'_>,
         source: &mut dyn ChunkSource,
-        limit: Duration,
+        time: CallTime,
         stream: &mut FrameStream<'_>,
         outlet: &Outlet,
     ) -> StreamResult {
         let price = attempt_needs(ready).price;
-        let begun = self.clock.monotonic();
+        let CallTime { began, limit } = time;
         loop {
-            let time = limit.saturating_sub(self.clock.monotonic().saturating_sub(begun));
+            let time = limit.saturating_sub(self.clock.monotonic().saturating_sub(began));
             let spent = watch.spent_amounts();
             let room = watch
                 .room
