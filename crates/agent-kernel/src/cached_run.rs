@@ -159,6 +159,11 @@ impl CachedRun {
         self.state = self.flight.iter().fold(state, |state, (_, delta)| state.after(delta));
     }
 
+    /// True when all before the step is committed.
+    pub(crate) fn is_next(&self, step: u64) -> bool {
+        self.flight.front().is_some_and(|(first, _)| *first == step)
+    }
+
     /// True when the step is still counted as under way.
     pub(crate) fn counts_on(&self, step: u64) -> bool {
         self.place(step).is_some()

@@ -17,6 +17,7 @@ use crate::approval::table::HoldTable;
 use crate::cached_run::{RunSlot, Runs, lock};
 use crate::clock_guard::{self, ClockGuard, Moment};
 use crate::contract::{self, Baselines};
+use crate::deferred_ends::DeferredEnds;
 use crate::error::KernelError;
 use crate::explanation;
 use crate::invocation::Explanation;
@@ -88,6 +89,7 @@ pub struct Kernel {
     pub(crate) runs: Runs,
     pub(crate) revocations: Revocations,
     pub(crate) pending: PendingGrants,
+    pub(crate) deferred_ends: DeferredEnds,
     pub(crate) unrecorded_ends: UnrecordedEnds,
     pub(crate) holds: HoldTable,
     pub(crate) standings: Standings,
@@ -156,6 +158,7 @@ impl Kernel {
             runs,
             revocations,
             pending: PendingGrants::default(),
+            deferred_ends: DeferredEnds::default(),
             unrecorded_ends: UnrecordedEnds::default(),
             holds,
             standings,

@@ -25,6 +25,7 @@ mod caller;
 mod chunk_queue;
 mod clock_guard;
 mod contract;
+mod deferred_ends;
 mod driver;
 mod error;
 mod explanation;

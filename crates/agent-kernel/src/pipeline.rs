@@ -17,6 +17,7 @@ mod call;
 mod change;
 mod contracts;
 mod decision_record;
+mod defer_end;
 mod dry_run;
 mod evaluate;
 mod expand;

@@ -138,6 +138,7 @@ impl Ledger for SqliteLedger {
 
     fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
         check_key(key)?;
+        self.commits.commit_deferred();
         self.snapshots.with(|db| rows::record(db, key)).map(|kept| kept.map(Record::from))
     }
 
@@ -148,6 +149,7 @@ impl Ledger for SqliteLedger {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<(String, Record)>, LedgerError> {
+        self.commits.commit_deferred();
         self.snapshots.with(|db| rows::list(db, tenant, namespace, after, limit))
     }
 
@@ -160,6 +162,7 @@ impl Ledger for SqliteLedger {
     }
 
     fn head(&self) -> Result<Head, LedgerError> {
+        self.commits.commit_deferred();
         let heads = self.heads.lock().map_err(|_| fault::poisoned())?;
         Ok(heads.committed.clone())
     }
@@ -172,6 +175,7 @@ impl Ledger for SqliteLedger {
 
 impl Snapshotted for SqliteLedger {
     fn snapshots(&self) -> &Snapshots {
+        self.commits.commit_deferred();
         &self.snapshots
     }
 }

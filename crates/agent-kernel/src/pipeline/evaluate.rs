@@ -112,6 +112,7 @@ pub(crate) fn denied(
 impl Kernel {
     pub(crate) fn evaluate(&self, policy: &PolicySet, question: Question<'_>) -> Box<Evaluation> {
         let run = &question.caller.run.run_id;
+        self.settle_deferred_ends();
         match self.runs.slot(run, self.ledger.as_ref()) {
             Ok(slot) => match self.find_target(policy, question) {
                 Ok(target) => self.judge(policy, question, target, slot),

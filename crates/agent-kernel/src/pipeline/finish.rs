@@ -10,6 +10,7 @@ use weaver_types::{
 
 use super::attempt::AttemptResult;
 use super::authorized_invocation::AuthorizedInvocation;
+use super::defer_end::is_deferrable;
 use super::label;
 use super::progress::ProgressOutlet;
 use super::provenance_updates::ProvenanceUpdate;
@@ -45,6 +46,8 @@ pub(crate) struct CallEnd {
     pub(crate) records: Vec<provenance::Record>,
     /// What the log says of a stream.
     pub(crate) stream: Option<serde_json::Value>,
+    /// Whether its tokens are counted against a bound of its session.
+    pub(crate) counts_tokens: bool,
     /// Why there was no further attempt.
     pub(crate) stopped: Option<ReasonCode>,
 }
@@ -61,6 +64,7 @@ impl CallEnd {
             shown: None,
             records: Vec::new(),
             stream: None,
+            counts_tokens: false,
             stopped: None,
         }
     }
@@ -106,6 +110,7 @@ impl Kernel {
         ended.result.trace_id = ready.caller.run.trace_id.clone();
         ended.result.span_id = span_id(&ready.call);
         ended.result.latency_us = micros(watch.spent);
+        ended.counts_tokens = share.is_bounded();
         let recorded = self.record_end(&ready, &watch, &mut ended, at).await;
         watch.tell(ended.shown.as_ref());
         match recorded {
@@ -267,7 +272,10 @@ impl Kernel {
         at: Timestamp,
     ) -> Result<(), RecordingError> {
         let (step, told) = self.prepare_end(ready, watch, ended, at)?;
-        self.step(step).await?;
+        match is_deferrable(ready, ended, &step) {
+            true => self.defer_end(step, watch).await?,
+            false => self.step(step).await?,
+        }
         told.take(&watch.slot);
         watch.slot.masks().stored();
         Ok(())

@@ -14,6 +14,7 @@ use crate::unrecorded_ends::UnrecordedEnd;
 impl Kernel {
     /// Records the ends that are unrecorded. As long as one of them is not taken, nothing is executed.
     pub(crate) async fn record_ends(&self) -> Result<(), StepError> {
+        self.settle_deferred_ends();
         while self.unrecorded_ends.is_any_left() {
             let Some(unrecorded) = self.unrecorded_ends.take() else { return Ok(()) };
             if let Err(error) = self.record_end_of(&unrecorded).await {

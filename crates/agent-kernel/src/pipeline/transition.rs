@@ -89,8 +89,18 @@ impl<'a> Step<'a> {
 impl Kernel {
     /// Takes a step: done when it is committed.
     pub(crate) async fn step(&self, mut step: Step<'_>) -> Result<(), StepError> {
+        let submitted = self.submit(&mut step)?;
+        self.settle(step, submitted).await
+    }
+
+    /// Waits for a step that was submitted, and takes it again where the run had changed under it.
+    pub(super) async fn settle(
+        &self,
+        mut step: Step<'_>,
+        mut submitted: (u64, Ticket),
+    ) -> Result<(), StepError> {
         for _ in 0..MAX_TRIES {
-            let (id, ticket) = self.submit(&mut step)?;
+            let (id, ticket) = submitted;
             let outcome = ticket.await;
             let mut hot = lock(step.slot).ok_or_else(unusable)?;
             match outcome {
@@ -110,6 +120,8 @@ impl Kernel {
                     return Err(error.into());
                 }
             }
+            drop(hot);
+            submitted = self.submit(&mut step)?;
         }
         Err(LedgerError::Malformed("the run changes too fast; try again".to_owned()).into())
     }

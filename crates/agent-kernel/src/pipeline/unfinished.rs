@@ -8,14 +8,13 @@ use weaver_types::ledger::{Batch, Durability, Expect, Namespace, RecordKey};
 use weaver_types::{CallId, Effects, Label, Millicents, Operation};
 
 use super::signal::CompletedCall;
-use super::transition::Step;
 use crate::budget_reservation::{BudgetReservation, SpentAmounts, micros};
 use crate::cached_run::RunSlot;
 use crate::kernel::Kernel;
 use crate::open_call::OpenCall;
 use crate::record::Payload;
 use crate::run_state::RunDelta;
-use crate::unrecorded_ends::{EarlyEnd, UnrecordedEnd};
+use crate::unrecorded_ends::EarlyEnd;
 
 impl Kernel {
     /// The batch that closes an open call: it applies only while the call is open, so that each
@@ -133,17 +132,6 @@ impl Drop for OpenCallGuard<'_> {
         self.end(None);
         self.open.latency_us = micros(self.spent);
         let end = if self.harmless { EarlyEnd::CANCELLED } else { EarlyEnd::UNKNOWN };
-        if let Some((delta, batch)) = self.kernel.early_end(&self.call, &self.open, end) {
-            let (run, slot) = (&self.open.run, &self.slot);
-            let mut step = Step::of_nobody(run, slot, delta, batch);
-            // Nobody is left to wait for it.
-            drop(self.kernel.submit(&mut step));
-        }
-        // If it is not taken, the next call records it first, and otherwise the next opening.
-        self.kernel.unrecorded_ends.add(UnrecordedEnd {
-            call: self.call.clone(),
-            open: self.open.clone(),
-            end,
-        });
+        self.kernel.leave_unrecorded(&self.slot, &self.call, &self.open, end);
     }
 }

@@ -29,6 +29,8 @@ mod contracts;
 #[cfg(test)]
 mod default_policy;
 #[cfg(test)]
+mod deferred_ends;
+#[cfg(test)]
 mod dry_runs;
 #[cfg(test)]
 mod execution;

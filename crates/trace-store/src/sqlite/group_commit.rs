@@ -4,8 +4,13 @@
 //! about as long as waking the thread and being woken by it: a caller that finds the writer free
 //! commits on its own thread, together with what others have queued meanwhile. Batches leave the
 //! queue only under the lock of the writer, so that they keep their order whoever takes them.
+//!
+//! A batch that nobody waits for is left to the next commit, whoever makes it. Where none comes
+//! within a few milliseconds the thread makes one, and a read of this process makes one first, so
+//! that it sees what was written before it.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
 
 use weaver_types::ledger::CommitLeader;
@@ -18,11 +23,15 @@ pub(super) struct GroupCommit {
     queue: Arc<Queue>,
     /// `None` once the thread has ended.
     writer: Mutex<Option<Writer>>,
+    /// How many batches were deferred, and how many of them are known to be committed.
+    deferred: AtomicU64,
+    committed: AtomicU64,
 }
 
 impl GroupCommit {
     pub(super) fn new(queue: Arc<Queue>, writer: Writer) -> Self {
-        Self { queue, writer: Mutex::new(Some(writer)) }
+        let [deferred, committed] = [const { AtomicU64::new(0) }; 2];
+        Self { queue, writer: Mutex::new(Some(writer)), deferred, committed }
     }
 
     /// What the thread does: writes until the queue is closed and empty, or until something fails.
@@ -40,6 +49,20 @@ impl GroupCommit {
             // A caller panicked in the middle of a commit, and so did whoever waits for it.
             Err(_) => self.queue.abandon(),
         }
+    }
+
+    /// Commits what was deferred, for whoever reads what they wrote before.
+    pub(super) fn commit_deferred(&self) {
+        let is_behind = |deferred| self.committed.load(Ordering::Acquire) != deferred;
+        if !is_behind(self.deferred.load(Ordering::Acquire)) {
+            return;
+        }
+        // Whoever has the writer may have taken the batch: its lock is waited for.
+        self.with(|writer| {
+            let deferred = self.deferred.load(Ordering::Acquire);
+            writer.work();
+            self.committed.store(deferred, Ordering::Release);
+        });
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Writer) -> T) -> Option<T> {
@@ -64,6 +87,11 @@ impl CommitLeader for GroupCommit {
 
     fn hand_over(&self) {
         self.queue.wake();
+    }
+
+    fn defer(&self) {
+        self.deferred.fetch_add(1, Ordering::AcqRel);
+        self.queue.defer();
     }
 }
 

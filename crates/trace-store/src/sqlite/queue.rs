@@ -20,6 +20,9 @@ const GROUP_BYTES: usize = 16 * 1024 * 1024;
 const LED: usize = 16;
 const LED_BYTES: usize = 64 * 1024;
 
+/// How long the thread leaves a batch that nobody waits for to be committed with another.
+const DEFERRED: Duration = Duration::from_millis(5);
+
 /// One thing to write.
 #[derive(Debug)]
 pub(super) struct WriteRequest {
@@ -66,6 +69,10 @@ struct PendingWork {
     due: bool,
     /// How many groups callers committed.
     led: u64,
+    /// How many of what waits may go with whatever is committed next.
+    deferred: usize,
+    /// Whether batches were deferred lately: the thread looks after them without being woken.
+    lingering: bool,
 }
 
 /// How the writer's thread sleeps.
@@ -115,6 +122,29 @@ impl Queue {
         ticket
     }
 
+    /// Leaves a batch that was enqueued to the next commit. A large one is not left to a caller.
+    pub(super) fn defer(&self) {
+        let Ok(mut waiting) = self.waiting.lock() else { return };
+        if !waiting.has_urgent() {
+            // Somebody has taken it.
+            return;
+        }
+        let is_small = waiting.work.len() <= LED / 2 && waiting.bytes <= LED_BYTES / 2;
+        if is_small {
+            waiting.deferred += 1;
+            waiting.lingering = true;
+        }
+        // A thread that sleeps for a while finds it when it wakes.
+        if is_small && waiting.sleep == Sleep::Timed {
+            return;
+        }
+        let sleeps = std::mem::take(&mut waiting.sleep) != Sleep::Awake;
+        drop(waiting);
+        if sleeps {
+            self.arrived.notify_one();
+        }
+    }
+
     /// Wakes the writer's thread where it sleeps and something waits.
     pub(super) fn wake(&self) {
         let Ok(mut waiting) = self.waiting.lock() else { return };
@@ -141,21 +171,23 @@ impl Queue {
         }
     }
 
-    /// Waits for work, at most `patience`. What waits when the queue is closed is still work.
+    /// Waits for work, at most `patience`. What waits when the queue is closed is still work, and so
+    /// is what was deferred once nothing has taken it along for a while.
     pub(super) fn wait(&self, patience: Option<Duration>) -> QueueEvent {
         let Ok(mut waiting) = self.waiting.lock() else { return QueueEvent::Closed };
         loop {
-            if !waiting.work.is_empty() {
+            if waiting.has_urgent() {
                 return QueueEvent::Work;
             }
             if waiting.closed.is_some() {
-                return QueueEvent::Closed;
+                return if waiting.work.is_empty() { QueueEvent::Closed } else { QueueEvent::Work };
             }
             if std::mem::take(&mut waiting.due) {
                 return QueueEvent::Due;
             }
-            let led = waiting.led;
-            let Some(patience) = patience else {
+            let (led, lingers) = (waiting.led, waiting.lingering);
+            let limit = if lingers { Some(DEFERRED) } else { patience };
+            let Some(limit) = limit else {
                 waiting.sleep = Sleep::Sound;
                 match self.arrived.wait(waiting) {
                     Ok(again) => waiting = again,
@@ -164,13 +196,17 @@ impl Queue {
                 continue;
             };
             waiting.sleep = Sleep::Timed;
-            let Ok((mut again, timeout)) = self.arrived.wait_timeout(waiting, patience) else {
+            let Ok((mut again, timeout)) = self.arrived.wait_timeout(waiting, limit) else {
                 return QueueEvent::Closed;
             };
             again.sleep = Sleep::Awake;
-            let is_idle = again.work.is_empty() && again.closed.is_none() && again.led == led;
-            if timeout.timed_out() && is_idle {
-                return QueueEvent::Idle;
+            if timeout.timed_out() && again.led == led {
+                match (lingers, again.work.is_empty()) {
+                    (_, false) => return QueueEvent::Work,
+                    (true, true) => again.lingering = false,
+                    (false, true) if again.closed.is_none() => return QueueEvent::Idle,
+                    (false, true) => {}
+                }
             }
             waiting = again;
         }
@@ -221,7 +257,7 @@ impl Queue {
         let work = match self.waiting.lock() {
             Ok(mut waiting) => {
                 waiting.closed = Some(error.clone());
-                waiting.bytes = 0;
+                (waiting.bytes, waiting.deferred) = (0, 0);
                 std::mem::take(&mut waiting.work)
             }
             Err(_) => return,
@@ -245,6 +281,11 @@ impl Queue {
 }
 
 impl PendingWork {
+    /// Whether something waits that somebody waits for.
+    fn has_urgent(&self) -> bool {
+        self.work.len() > self.deferred
+    }
+
     fn group(&mut self) -> Vec<WriteRequest> {
         let mut group = Vec::new();
         let mut bytes = 0_usize;
@@ -257,6 +298,8 @@ impl PendingWork {
                 break;
             }
         }
+        // What is left of a full group need not wait for another.
+        self.deferred = 0;
         group
     }
 }
@@ -347,6 +390,36 @@ mod tests {
         assert_eq!(queue.take().len(), 1);
         tickets.extend((0..=LED).map(|_| queue.enqueue(small(), None)));
         assert!(queue.take_led().is_empty(), "so does this");
+    }
+
+    #[test]
+    fn what_is_deferred_goes_with_the_next_and_is_work_once_nothing_comes() {
+        let queue = Queue::default();
+        let small = || Prepared {
+            batch: std::sync::Arc::new(weaver_types::ledger::Batch::new(Durability::Os)),
+            ..prepared(1)
+        };
+        let mut tickets = vec![queue.enqueue(small(), None)];
+        queue.defer();
+        assert!(!queue.lock().unwrap().has_urgent());
+        tickets.push(queue.enqueue(small(), None));
+        assert_eq!(queue.wait(None), QueueEvent::Work, "somebody waits for the second");
+        assert_eq!(queue.take_led().len(), 2, "and takes the first along");
+        tickets.push(queue.enqueue(small(), None));
+        queue.defer();
+        assert_eq!(queue.wait(None), QueueEvent::Work, "nothing came");
+        assert_eq!(queue.take().len(), 1);
+        assert_eq!(queue.wait(Some(Duration::ZERO)), QueueEvent::Idle);
+        tickets.push(queue.enqueue(Prepared { bytes: LED_BYTES, ..small() }, None));
+        queue.defer();
+        assert!(queue.lock().unwrap().has_urgent(), "a large one is not left to a caller");
+        assert_eq!(queue.take().len(), 1);
+        queue.defer();
+        assert!(queue.is_empty() && !queue.lock().unwrap().has_urgent(), "it was taken already");
+        tickets.push(queue.enqueue(small(), None));
+        queue.defer();
+        queue.close();
+        assert_eq!(queue.wait(None), QueueEvent::Work);
     }
 
     #[test]

@@ -37,6 +37,64 @@ fn a_batch_that_nobody_waits_for_is_committed_all_the_same() {
 }
 
 #[test]
+fn a_batch_that_is_deferred_goes_with_the_next_and_is_seen_by_whoever_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = open(&folder.path().join("ledger.db"));
+    for n in 0..50 {
+        let mut deferred = ledger.commit(numbered(2 * n, Durability::Os)).defer();
+        if n % 5 == 0 {
+            assert_eq!(ledger.head().unwrap().size, 2 * n + 1, "a read sees what was written");
+            assert!(deferred.is_done());
+        }
+        let level = if n % 2 == 0 { Durability::Os } else { Durability::Disk };
+        let next = ledger.commit(numbered(2 * n + 1, level)).wait().unwrap();
+        assert_eq!(next.first_seq, Some(2 * n + 1));
+        let receipt = deferred.try_take().expect("it was committed before the next").unwrap();
+        assert_eq!(receipt.first_seq, Some(2 * n));
+        assert!(deferred.try_take().is_none(), "given once");
+    }
+    assert_eq!(verify(&ledger, None).unwrap().head.size, 100);
+}
+
+#[test]
+fn a_batch_that_is_deferred_is_committed_when_nothing_comes_and_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path);
+    let deferred = ledger.commit(numbered(1, Durability::Os)).defer();
+    while !deferred.is_done() {
+        std::thread::yield_now();
+    }
+    let mut last = ledger.commit(numbered(2, Durability::Os)).defer();
+    drop(ledger.commit(numbered(3, Durability::Os)).defer());
+    drop(ledger);
+    assert!(last.try_take().expect("closing writes what waits").is_ok());
+    assert_eq!(open(&path).head().unwrap().size, 3);
+}
+
+#[test]
+fn each_of_many_callers_reads_what_it_deferred() {
+    const EACH: usize = 100;
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = open(&folder.path().join("ledger.db"));
+    std::thread::scope(|scope| {
+        for caller in 0..4 {
+            let ledger = &ledger;
+            scope.spawn(move || {
+                for n in 0..EACH {
+                    let number = (caller * EACH + n) as u64;
+                    let mut deferred = ledger.commit(numbered(number, Durability::Os)).defer();
+                    let head = ledger.head().unwrap().size;
+                    let receipt = deferred.try_take().expect("read after it").unwrap();
+                    assert!(receipt.first_seq.unwrap() < head);
+                }
+            });
+        }
+    });
+    assert_eq!(verify(&ledger, None).unwrap().head.size, 4 * EACH as u64);
+}
+
+#[test]
 fn batches_keep_their_order_whoever_commits_them() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = open(&folder.path().join("ledger.db"));

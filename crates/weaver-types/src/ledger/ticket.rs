@@ -44,6 +44,12 @@ pub trait CommitLeader: fmt::Debug + Send + Sync {
     /// Nobody waited for the ticket before it was dropped: makes sure that somebody else commits
     /// what waits.
     fn hand_over(&self);
+
+    /// Nobody waits for the batch: it may be committed with whatever comes next, and is soon where
+    /// nothing comes.
+    fn defer(&self) {
+        self.hand_over();
+    }
 }
 
 #[derive(Debug)]
@@ -86,6 +92,34 @@ impl Ticket {
     fn lead(&mut self) {
         if let Some(leader) = self.leader.take() {
             leader.lead();
+        }
+    }
+
+    /// Leaves the batch to the next commit: nobody begins one for it alone. What comes of it is
+    /// asked for by [`Ticket::try_take`].
+    pub fn defer(mut self) -> Self {
+        if let Some(leader) = self.leader.take() {
+            leader.defer();
+        }
+        self
+    }
+
+    /// Whether the commit is done.
+    pub fn is_done(&self) -> bool {
+        match &self.state {
+            State::Ready(_) => true,
+            State::Pending(shared) => shared.slot.lock().map_or(true, |slot| slot.result.is_some()),
+        }
+    }
+
+    /// What came of the commit, where it is done; given once.
+    pub fn try_take(&mut self) -> Option<Result<Receipt, LedgerError>> {
+        match &mut self.state {
+            State::Ready(result) => result.take(),
+            State::Pending(shared) => match shared.slot.lock() {
+                Ok(mut slot) => slot.result.take(),
+                Err(_) => Some(Err(LedgerError::Closed)),
+            },
         }
     }
 

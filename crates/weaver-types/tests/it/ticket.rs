@@ -37,6 +37,7 @@ fn a_ticket_wakes_a_waiting_thread() {
 struct CountingLeader {
     led: AtomicUsize,
     handed_over: AtomicUsize,
+    deferred: AtomicUsize,
 }
 
 impl CountingLeader {
@@ -52,6 +53,10 @@ impl CommitLeader for CountingLeader {
 
     fn hand_over(&self) {
         self.handed_over.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn defer(&self) {
+        self.deferred.fetch_add(1, Ordering::AcqRel);
     }
 }
 
@@ -77,4 +82,22 @@ fn whoever_waits_leads_once_and_a_ticket_that_nobody_waits_for_is_handed_over() 
     assert_eq!(leader.counts(), (2, 1));
     drop(led(Ticket::ready(Err(LedgerError::Closed))));
     assert_eq!(leader.counts(), (2, 1), "it is done");
+}
+
+#[test]
+fn a_deferred_ticket_is_neither_led_nor_handed_over_and_tells_what_came_of_it_once() {
+    let leader = Arc::new(CountingLeader::default());
+    let (ticket, completer) = Ticket::pair();
+    let mut ticket = ticket.led_by(Arc::<CountingLeader>::clone(&leader)).defer();
+    assert_eq!(leader.deferred.load(Ordering::Acquire), 1);
+    assert!(!ticket.is_done() && ticket.try_take().is_none());
+    completer.complete(Err(LedgerError::Failed("full".to_owned())));
+    assert!(ticket.is_done());
+    assert_eq!(ticket.try_take(), Some(Err(LedgerError::Failed("full".to_owned()))));
+    assert!(ticket.try_take().is_none());
+    drop(ticket);
+    assert_eq!(leader.counts(), (0, 0));
+    let mut ready = Ticket::ready(Err(LedgerError::Closed)).defer();
+    assert!(ready.is_done());
+    assert_eq!(ready.try_take(), Some(Err(LedgerError::Closed)));
 }
