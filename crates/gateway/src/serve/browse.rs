@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use contextweaver::card;
-use contextweaver::route::Router;
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::{Caller, parameter_list};
 use weaver_text::token::{Estimate, TokenCounter};
@@ -163,7 +162,7 @@ fn last_lines(client: &Client, query: &str, tools: usize, shown: PageNumber) -> 
 /// Every tool on offer: those that fit the question first.
 fn ranked(client: &Client, query: &str) -> Vec<CapabilityId> {
     let snapshot = client.gateway.tool_snapshot();
-    let Some(router) = &snapshot.router else { return Vec::new() };
+    let Some(router) = snapshot.router() else { return Vec::new() };
     let mut ids: Vec<CapabilityId> = if query.trim().is_empty() {
         Vec::new()
     } else {
@@ -268,9 +267,7 @@ fn schema(client: &Client, id: &str) -> Reply {
 /// seen is not looked for.
 pub(crate) fn full_id(client: &Client, text: &str) -> String {
     let snapshot = client.gateway.tool_snapshot();
-    let catalog = snapshot.router.as_ref().map(Router::catalog);
-    let items =
-        catalog.filter(|_| card::looks_cut(text)).map(contextweaver::catalog::Catalog::iter);
+    let items = card::looks_cut(text).then(|| snapshot.catalog.iter());
     let ids = items.into_iter().flatten().map(|item| &item.id).filter(|id| client.visible(id));
     card::full_id(text, ids).map_or_else(|| text.to_owned(), ToString::to_string)
 }

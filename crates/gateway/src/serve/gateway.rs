@@ -149,8 +149,9 @@ impl Gateway {
         let _turn = self.rebuild_lock.lock();
         let table = self.table.as_ref();
         let policy = self.kernel.policy();
-        let snapshot =
-            ToolSnapshot::build(&self.registry, &policy, &self.upstreams, &self.config, table);
+        let before = self.tools.load();
+        let snapshot = before.next(&self.registry, &policy, &self.upstreams, &self.config, table);
+        drop(before);
         let unnamed = snapshot.unnamed.clone();
         self.tools.store(Arc::new(snapshot));
         self.changes.send_modify(|changes| *changes = changes.wrapping_add(1));

@@ -14,8 +14,7 @@ const MAX_NAMES: usize = 3;
 /// that a hidden tool is told from none by nothing.
 pub(super) fn hint(client: &Client, unknown: &str) -> String {
     let snapshot = client.gateway.tool_snapshot();
-    let catalog = snapshot.router.as_ref().map(contextweaver::route::Router::catalog);
-    let ids = catalog.into_iter().flat_map(|catalog| catalog.iter()).map(|item| &item.id);
+    let ids = snapshot.catalog.iter().map(|item| &item.id);
     let offered: Vec<&str> =
         ids.filter(|id| client.offered(id)).map(CapabilityId::as_str).collect();
     let near: Vec<String> = nearest(unknown, &offered)

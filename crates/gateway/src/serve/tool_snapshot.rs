@@ -1,9 +1,10 @@
 //! A snapshot of the tools, with their index and their exported names.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use contextweaver::catalog::{Catalog, SelectableItem};
+use contextweaver::catalog::{Catalog, CatalogChange, SelectableItem};
+use contextweaver::error::CatalogError;
 use contextweaver::route::{Router, TokenTable};
 use serde_json::Value;
 use weaver_agent_kernel::Registry;
@@ -18,8 +19,14 @@ use crate::config::Config;
 /// The tools at one moment. It is replaced whole when anything changes.
 #[derive(Default)]
 pub(crate) struct ToolSnapshot {
-    /// The index; `None` when there is nothing to index.
-    pub(crate) router: Option<Router>,
+    /// The tools as they are searched.
+    pub(crate) catalog: Catalog,
+    /// What the catalog was made of: a tool that is still the same is not taken in again.
+    indexed: BTreeMap<CapabilityId, Arc<Capability>>,
+    /// The index over the catalog, made when somebody searches: at a start it would be made anew for
+    /// each server that comes. `None` in it when it cannot be made.
+    router: OnceLock<Option<Router>>,
+    table: Option<Arc<TokenTable>>,
     /// The tools by the names under which the proxy offers them.
     pub(crate) names: BTreeMap<String, CapabilityId>,
     /// The tools as their servers list them.
@@ -29,7 +36,9 @@ pub(crate) struct ToolSnapshot {
 }
 
 impl ToolSnapshot {
-    pub(crate) fn build(
+    /// The snapshot after this one.
+    pub(crate) fn next(
+        &self,
         registry: &Registry,
         policy: &PolicySet,
         upstreams: &Upstreams,
@@ -38,26 +47,47 @@ impl ToolSnapshot {
     ) -> Self {
         let mut tools = upstreams.tools();
         tools.extend(memory::definitions(registry));
-        let mut catalog = Catalog::new();
+        let mut catalog = self.catalog.clone();
+        let mut indexed = BTreeMap::new();
         let mut names = Names::default();
         for entry in registry.list_all() {
             let capability = entry.capability();
-            if FeatureKind::of(capability.id()) != FeatureKind::Tool {
+            let id = capability.id();
+            if FeatureKind::of(id) != FeatureKind::Tool {
                 continue;
             }
             // A card warns of what the contract says, not of what the server says.
             let Ok(effective) = entry.effective(policy) else { continue };
-            if let Err(error) = catalog.insert(item(&effective)) {
-                tracing::warn!(tool = %capability.id(), %error, "left out of the index");
+            let before = self.indexed.get(id);
+            if before.is_none_or(|before| !Arc::ptr_eq(before, &effective))
+                && let Err(error) = take_in(&mut catalog, &effective)
+            {
+                tracing::warn!(tool = %id, %error, "left out of the index");
                 continue;
             }
+            indexed.insert(id.clone(), effective);
             if config.has_proxy() {
-                let id = capability.id();
                 names.add(id, config.unprefixed && !memory::is_ours(id));
             }
         }
-        let router = match Router::new(catalog) {
-            Ok(router) => Some(match table {
+        for gone in self.indexed.keys().filter(|id| !indexed.contains_key(*id)) {
+            let _ = catalog.apply([CatalogChange::Remove(gone.clone())]);
+        }
+        Self {
+            catalog,
+            indexed,
+            router: OnceLock::new(),
+            table: table.cloned(),
+            names: names.given,
+            tools,
+            unnamed: names.unnamed,
+        }
+    }
+
+    /// The index; `None` where there is none, which the log says.
+    pub(crate) fn router(&self) -> Option<&Router> {
+        let router = self.router.get_or_init(|| match Router::new(self.catalog.clone()) {
+            Ok(router) => Some(match &self.table {
                 Some(table) => router.with_table(Arc::clone(table)),
                 None => router,
             }),
@@ -65,8 +95,17 @@ impl ToolSnapshot {
                 tracing::error!(%error, "the index could not be built; nothing can be found by search");
                 None
             }
-        };
-        Self { router, names: names.given, tools, unnamed: names.unnamed }
+        });
+        router.as_ref()
+    }
+}
+
+/// Adds a tool to the catalog, in the place of another version of it.
+fn take_in(catalog: &mut Catalog, capability: &Capability) -> Result<(), CatalogError> {
+    let item = item(capability);
+    match catalog.get(&item.id) {
+        Some(_) => catalog.apply([CatalogChange::Change(item)]),
+        None => catalog.insert(item),
     }
 }
 
