@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use crate::argument_error::ArgumentError;
+
 const UNITS: [(char, u64); 5] = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400), ('w', 604_800)];
 
 /// A span such as `90d`.
-pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse(text: &str) -> Result<Duration, ArgumentError> {
     let split = || {
         let unit = text.chars().next_back()?;
         let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit)?;
@@ -14,7 +16,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
         let number: u64 = if plain { number.parse().ok()? } else { return None };
         number.checked_mul(*seconds).map(Duration::from_secs)
     };
-    split().ok_or_else(|| "write a number and s, m, h, d or w, such as 90d".to_owned())
+    split().ok_or(ArgumentError::Age)
 }
 
 #[cfg(test)]

@@ -18,13 +18,18 @@ pub(crate) fn named(text: &str) -> Result<PathBuf, Infallible> {
     Ok(path)
 }
 
-/// Reads `--store`: without the option, the ledger of the configuration that is meant.
-pub(crate) fn store(text: &str) -> Result<PathBuf, NoStore> {
-    if !text.is_empty() {
-        return Ok(PathBuf::from(text));
+/// Reads `--store`: a ledger, or a configuration whose ledger is meant; without the option, that of
+/// the configuration that is meant.
+pub(crate) fn store(text: &str) -> Result<PathBuf, StoreError> {
+    let named = Path::new(text);
+    if named.extension().is_some_and(|extension| extension == "toml") {
+        return Ok(configured_store(named)?);
     }
-    let file = look().ok_or(NoStore)?;
-    configured_store(&file).map_err(|_| NoStore)
+    if !text.is_empty() {
+        return Ok(named.to_owned());
+    }
+    let file = look().ok_or(StoreError::Unnamed)?;
+    configured_store(&file).map_err(|_| StoreError::Unnamed)
 }
 
 /// The ledger that a configuration names. Variables are for its servers, which are not started.
@@ -33,12 +38,18 @@ pub(crate) fn configured_store(file: &Path) -> Result<PathBuf, ConfigErrors> {
     Ok(config::load_with(file, &lookup)?.store)
 }
 
-/// No ledger is named, and no configuration says where it is.
-#[derive(Debug, Clone, Copy, thiserror::Error)]
-#[error(
-    "no ledger is named and no weaver.toml that can be read is near; name it: `--store .weaver/ledger.db`"
-)]
-pub(crate) struct NoStore;
+/// Why it is not known which ledger is meant.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StoreError {
+    /// No ledger is named, and no configuration says where it is.
+    #[error(
+        "no ledger is named and no weaver.toml that can be read is near; name it: `--store .weaver/ledger.db`"
+    )]
+    Unnamed,
+    /// The configuration that was named says nothing of it.
+    #[error(transparent)]
+    Configuration(#[from] ConfigErrors),
+}
 
 /// The named one; or else the nearest one from this folder upwards; or else the user's own.
 pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -58,7 +69,7 @@ pub(crate) fn no_config() -> Failure {
 /// What an error of the command line says of a ledger or a configuration that is not there.
 pub(crate) fn no_store(error: &clap::Error) -> Option<Failure> {
     let source = std::error::Error::source(error)?;
-    source.is::<NoStore>().then(|| {
+    matches!(source.downcast_ref(), Some(StoreError::Unnamed)).then(|| {
         let message = format!("no ledger is named, and {}", no_config().message);
         Failure::new(Exit::Invalid, "cli.no_config", message)
             .next("`weaver init` makes a gateway; or name a ledger with `--store FILE`")
@@ -81,4 +92,23 @@ pub(crate) fn look() -> Option<PathBuf> {
         here.iter().flat_map(|here| here.ancestors()).map(|folder| folder.join(DEFAULT_NAME));
     let own = Folders::of_this_user().map(|folders| folders.gateway().join(DEFAULT_NAME));
     upwards.chain(own).find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ledger_is_named_by_its_file_or_by_the_configuration_of_its_gateway() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = folder.path().join("ledger.db");
+        assert_eq!(store(ledger.to_str().unwrap()).unwrap(), ledger);
+        let missing = folder.path().join("weaver.toml");
+        let refused = store(missing.to_str().unwrap()).unwrap_err();
+        assert!(refused.to_string().contains("weaver.toml"), "{refused}");
+        let config = "[principal]\nid = \"ana\"\n[store]\npath = \"own/ledger.db\"\n[mcpServers.a]\ncommand = \"a\"\n";
+        std::fs::write(&missing, config).unwrap();
+        let refused = store(missing.to_str().unwrap()).unwrap_err();
+        assert!(refused.to_string().contains("trust.root"), "{refused}");
+    }
 }

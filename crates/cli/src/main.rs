@@ -8,6 +8,7 @@ mod age;
 mod allow;
 mod approve;
 mod args;
+mod argument_error;
 mod catalog;
 mod check;
 #[cfg(unix)]

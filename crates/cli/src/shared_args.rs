@@ -4,11 +4,12 @@ use clap::Args;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::argument_error::ArgumentError;
 use crate::output::OutputFormat;
 
 /// The word as documents write it.
-pub(crate) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_value(Value::String(text.to_owned())).map_err(|error| error.to_string())
+pub(crate) fn word<T: DeserializeOwned>(text: &str) -> Result<T, ArgumentError> {
+    serde_json::from_value(Value::String(text.to_owned())).map_err(ArgumentError::malformed)
 }
 
 #[derive(Debug, Args)]

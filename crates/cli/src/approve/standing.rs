@@ -1,7 +1,7 @@
 //! `weaver approve standing`: approvals given in advance.
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::read_standing;
+use weaver_agent_kernel::{KernelError, read_standing};
 use weaver_policy::Pattern;
 use weaver_policy::approval::{OperatorAction, Rejection, StandingUse};
 use weaver_types::ledger::Namespace;
@@ -30,7 +30,7 @@ pub(super) fn run(args: Standing) -> Result<Exit, Failure> {
 /// One record: a standing approval, or why it cannot be read.
 struct StandingRecord {
     id: String,
-    standing: Result<StandingUse, String>,
+    standing: Result<StandingUse, KernelError>,
 }
 
 impl StandingRecord {
@@ -47,7 +47,9 @@ impl StandingRecord {
     fn json(&self, now: Timestamp) -> Value {
         let status = self.status(now);
         match &self.standing {
-            Err(problem) => json!({ "id": self.id, "status": status, "problem": problem }),
+            Err(problem) => {
+                json!({ "id": self.id, "status": status, "problem": problem.to_string() })
+            }
             Ok(used) => json!({
                 "id": self.id,
                 "status": status,
@@ -65,7 +67,9 @@ impl StandingRecord {
     fn line(&self, now: Timestamp) -> String {
         let (id, status) = (screen::line(&self.id, 160), self.status(now));
         match &self.standing {
-            Err(problem) => format!("{id}  {status}: {}\n", screen::line(problem, 240)),
+            Err(problem) => {
+                format!("{id}  {status}: {}\n", screen::line(&problem.to_string(), 240))
+            }
             Ok(used) => {
                 let standing = used.standing();
                 format!(
@@ -89,7 +93,7 @@ fn patterns(patterns: &[Pattern]) -> String {
 fn all(place: &ApprovalStore) -> Result<Vec<StandingRecord>, Failure> {
     let mut all = Vec::new();
     place.records(Namespace::Standing, |id, record| {
-        let standing = read_standing(id, record).map_err(|error| error.to_string());
+        let standing = read_standing(id, record);
         all.push(StandingRecord { id: id.to_owned(), standing });
     })?;
     Ok(all)

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use contextweaver::compile::{Format, ItemKind, OverflowAction, OverflowPolicy, Phase};
 use weaver_types::Confidentiality;
 
+use crate::argument_error::ArgumentError;
 use crate::shared_args::word;
 
 const HELP: &str = "\
@@ -58,23 +59,21 @@ impl Form {
     }
 }
 
-fn phase(text: &str) -> Result<Phase, String> {
-    Phase::parse(text).ok_or_else(|| "write route, call, interpret or answer".to_owned())
+fn phase(text: &str) -> Result<Phase, ArgumentError> {
+    Phase::parse(text).ok_or(ArgumentError::Phase)
 }
 
-fn action(text: &str) -> Result<OverflowAction, String> {
+fn action(text: &str) -> Result<OverflowAction, ArgumentError> {
     match text {
         "drop" => Ok(OverflowAction::Drop),
         "warn" => Ok(OverflowAction::Warn),
         "error" => Ok(OverflowAction::Error),
-        _ => {
-            Err("write drop, warn or error, or KIND=drop and so on, with commas between".to_owned())
-        }
+        _ => Err(ArgumentError::Overflow),
     }
 }
 
 /// `warn`, or `policy=error,user_turn=warn`, or both.
-fn overflow(text: &str) -> Result<OverflowPolicy, String> {
+fn overflow(text: &str) -> Result<OverflowPolicy, ArgumentError> {
     let mut policy = OverflowPolicy::default();
     for part in text.split(',') {
         match part.split_once('=') {
@@ -82,7 +81,7 @@ fn overflow(text: &str) -> Result<OverflowPolicy, String> {
             Some((kind, word)) => {
                 let known = ItemKind::parse(kind).ok_or_else(|| {
                     let all: Vec<&str> = ItemKind::ALL.iter().map(|kind| kind.as_str()).collect();
-                    format!("no kind of item is called so: write one of {}", all.join(", "))
+                    ArgumentError::ItemKind { known: all.join(", ") }
                 })?;
                 policy.by_kind.insert(known, action(word)?);
             }

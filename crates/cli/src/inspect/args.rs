@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::Value;
 use weaver_types::ResponseMode;
 
 use super::super::redact::args::RuleFile;
-use crate::shared_args::Json;
+use crate::shared_args::{Json, word};
 
 const HELP: &str = "\
 Examples:
@@ -26,10 +25,6 @@ frame's JSON with its ids, its label and a handle.
 
 Exit codes: 0 done, 2 a wrong command line, 3 a file that cannot be read.";
 
-fn word(text: &str) -> Result<ResponseMode, String> {
-    serde_json::from_value(Value::String(text.to_owned())).map_err(|error| error.to_string())
-}
-
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Inspect {
@@ -37,7 +32,7 @@ pub(crate) struct Inspect {
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
     /// This mode instead of auto: summary, table, handle_only, raw
-    #[arg(long, value_parser = word)]
+    #[arg(long, value_parser = word::<ResponseMode>)]
     pub(super) mode: Vec<ResponseMode>,
     /// The token budget in mode auto [default: 8,000]
     #[arg(long, value_name = "TOKENS")]

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use contextweaver::memory::{Confidence, EntryKind};
 use weaver_types::Confidentiality;
 
+use crate::argument_error::ArgumentError;
 use crate::output::OutputFormat;
 use crate::shared_args::{Json, word};
 
@@ -203,7 +204,7 @@ pub(crate) struct Export {
 }
 
 /// Seconds, with a fraction or without, or a number and a unit.
-fn span(text: &str) -> Result<Duration, String> {
+fn span(text: &str) -> Result<Duration, ArgumentError> {
     let (number, unit) = match text.chars().next_back() {
         Some('s') => (text.strip_suffix('s'), 1.0),
         Some('m') => (text.strip_suffix('m'), 60.0),
@@ -214,7 +215,7 @@ fn span(text: &str) -> Result<Duration, String> {
     let seconds = number.and_then(|number| number.parse::<f64>().ok());
     seconds
         .and_then(|seconds| Duration::try_from_secs_f64(seconds * unit).ok())
-        .ok_or_else(|| "write seconds, or a span such as 90m, 24h or 7d".to_owned())
+        .ok_or(ArgumentError::Span)
 }
 
 #[expect(
@@ -222,12 +223,12 @@ fn span(text: &str) -> Result<Duration, String> {
     clippy::cast_sign_loss,
     reason = "the number lies between 0 and a million"
 )]
-fn confidence(text: &str) -> Result<Confidence, String> {
+fn confidence(text: &str) -> Result<Confidence, ArgumentError> {
     match text.parse::<f64>() {
         Ok(number) if (0.0..=1.0).contains(&number) => {
             Ok(Confidence::from_millionths((number * 1_000_000.0).round() as u32))
         }
-        _ => Err("write a number from 0 to 1".to_owned()),
+        _ => Err(ArgumentError::Confidence),
     }
 }
 

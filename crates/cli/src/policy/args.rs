@@ -9,6 +9,7 @@ use weaver_types::{
 };
 
 use super::signing::SignPolicy;
+use crate::argument_error::ArgumentError;
 use crate::output::OutputFormat;
 use crate::shared_args::{Json, word};
 
@@ -82,8 +83,8 @@ Examples:
 A and B are folders with policy.toml, contracts.toml and, if there is one, keys.toml; or policy
 documents, with --contracts for both. Requests are those of `weaver policy decide`.";
 
-fn pattern(text: &str) -> Result<Pattern, String> {
-    Pattern::parse(text).map_err(|error| error.to_string())
+fn pattern(text: &str) -> Result<Pattern, ArgumentError> {
+    Pattern::parse(text).map_err(ArgumentError::malformed)
 }
 
 #[derive(Debug, Subcommand)]

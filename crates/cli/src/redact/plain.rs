@@ -15,7 +15,7 @@ pub(super) fn run(masker: &Masker, mut source: Source) -> Result<Exit, Failure> 
         let piece = source.from.piece().map(<[u8]>::to_vec);
         let piece = piece.map_err(|error| source.unreadable(&error))?;
         let text = if piece.is_empty() { decoder.end() } else { decoder.decode(&piece) };
-        let (Ok(good) | Err(good)) = &text;
+        let (Ok(good) | Err(NotUtf8 { before: good })) = &text;
         feed(masker, &mut stream, good)?;
         if piece.is_empty() || text.is_err() {
             write(&stream.finish())?;
@@ -73,6 +73,12 @@ struct Decoder {
     line: u64,
 }
 
+/// Bytes that are no text, and the text before them.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct NotUtf8 {
+    before: String,
+}
+
 impl Default for Decoder {
     fn default() -> Self {
         Self { rest: Vec::new(), line: 1 }
@@ -80,8 +86,8 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// The text of these bytes; as an error, what comes before the first that is not UTF-8.
-    fn decode(&mut self, bytes: &[u8]) -> Result<String, String> {
+    /// The text of these bytes.
+    fn decode(&mut self, bytes: &[u8]) -> Result<String, NotUtf8> {
         let mut all = std::mem::take(&mut self.rest);
         all.extend_from_slice(bytes);
         let out = match String::from_utf8(all) {
@@ -96,18 +102,18 @@ impl Decoder {
                         self.rest = bad;
                         Ok(good)
                     }
-                    Some(_) => Err(good),
+                    Some(_) => Err(NotUtf8 { before: good }),
                 }
             }
         };
-        let (Ok(text) | Err(text)) = &out;
+        let (Ok(text) | Err(NotUtf8 { before: text })) = &out;
         self.line += text.bytes().filter(|byte| *byte == b'\n').count() as u64;
         out
     }
 
     /// The end of the input: an error where a character is unfinished.
-    fn end(&mut self) -> Result<String, String> {
-        if self.rest.is_empty() { Ok(String::new()) } else { Err(String::new()) }
+    fn end(&mut self) -> Result<String, NotUtf8> {
+        if self.rest.is_empty() { Ok(String::new()) } else { Err(NotUtf8::default()) }
     }
 }
 
@@ -130,7 +136,10 @@ mod tests {
     #[test]
     fn what_is_no_text_ends_it() {
         let mut decoder = Decoder::default();
-        assert_eq!(decoder.decode(b"one\ntwo\n\xffthree\n"), Err("one\ntwo\n".to_owned()));
+        assert_eq!(
+            decoder.decode(b"one\ntwo\n\xffthree\n"),
+            Err(NotUtf8 { before: "one\ntwo\n".to_owned() })
+        );
         assert_eq!(decoder.line, 3);
         let mut decoder = Decoder::default();
         assert_eq!(decoder.decode(b"a\xe2\x82"), Ok("a".to_owned()));

@@ -26,7 +26,7 @@ pub(super) fn run(masker: &Masker, mut source: Source) -> Result<Exit, Failure> 
             }
             Err(problem) => {
                 wrong += 1;
-                let error = json!({ "code": "redact.line", "message": problem });
+                let error = json!({ "code": "redact.line", "message": problem.to_string() });
                 let number = source.from.number();
                 serde_json::to_writer(&mut out, &json!({ "line": number, "error": error }))
             }
@@ -41,20 +41,31 @@ pub(super) fn run(masker: &Masker, mut source: Source) -> Result<Exit, Failure> 
     if wrong == 0 { Ok(Exit::Ok) } else { Err(invalid(wrong)) }
 }
 
-fn record(line: &[u8]) -> Result<Record, String> {
+/// Why a line is no record. What stood at the place of the error is not repeated: it may be what is
+/// to be hidden.
+#[derive(Debug, thiserror::Error)]
+enum RecordError {
+    #[error("the line has more than {MAX_LINE} bytes")]
+    TooLong,
+    #[error("it has no string `text` (column {column}); {FORM}")]
+    NoText { column: usize },
+    #[error("it is no JSON object (column {column}); {FORM}")]
+    NoObject { column: usize },
+}
+
+/// How records are written.
+const FORM: &str = "write {\"id\", \"text\"} in one object a line";
+
+fn record(line: &[u8]) -> Result<Record, RecordError> {
     if line.len() > MAX_LINE {
-        return Err(format!("the line has more than {MAX_LINE} bytes"));
+        return Err(RecordError::TooLong);
     }
-    // What stood at the place of the error is not repeated: it may be what is to be hidden.
     serde_json::from_slice(line).map_err(|error| {
-        let problem = match error.classify() {
-            serde_json::error::Category::Data => "it has no string `text`",
-            _ => "it is no JSON object",
-        };
-        format!(
-            "{problem} (column {}); write {{\"id\", \"text\"}} in one object a line",
-            error.column()
-        )
+        let column = error.column();
+        match error.classify() {
+            serde_json::error::Category::Data => RecordError::NoText { column },
+            _ => RecordError::NoObject { column },
+        }
     })
 }
 

@@ -21,8 +21,8 @@ confidential restricted trusted untrusted. `weaver reasons` lists the reasons.";
 /// Which log.
 #[derive(Debug, Args)]
 pub(crate) struct Store {
-    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
-    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
+    #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
         value_parser = crate::config_path::store)]
     pub(super) store: PathBuf,
     /// Scan the log itself: neither use nor build the index beside it
@@ -135,8 +135,8 @@ pub(crate) struct Export {
 
 #[derive(Debug, Args)]
 pub(crate) struct IndexOf {
-    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
-    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
+    #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
         value_parser = crate::config_path::store)]
     pub(super) store: PathBuf,
     /// Recompute the index from the log and compare

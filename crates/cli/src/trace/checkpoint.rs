@@ -73,7 +73,7 @@ fn remembered(memory: &Path, log: &Reader, head: &Head) -> Result<Checkpoint, Fa
         Failure::new(Exit::Failed, "trace.published_differs", message)
             .next("compare the ledger with the checkpoints that are elsewhere")
     };
-    match memory::read(memory).map_err(differs)? {
+    match memory::read(memory).map_err(|error| differs(error.to_string()))? {
         None => Ok(Checkpoint::of(head)),
         Some(before) => Checkpoint::extending(log, head, &before)
             .map_err(|error| differs(format!("{}: {error}", memory.display()))),

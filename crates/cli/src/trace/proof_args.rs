@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use weaver_types::{EventKind, PrincipalId};
 
 use crate::age;
+use crate::argument_error::ArgumentError;
 use crate::shared_args::{Json, PassphraseFrom};
 
 /// Who is believed: what a verifier brings from outside.
@@ -27,8 +28,8 @@ pub(crate) struct TrustArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct HeadOf {
-    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
-    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
+    #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
         value_parser = crate::config_path::store)]
     pub(super) store: PathBuf,
     #[command(flatten)]
@@ -42,8 +43,8 @@ pub(crate) struct HeadOf {
     --key log_…+1f0c…+AZ…"
 )]
 pub(crate) struct Verify {
-    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
-    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
+    #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
         value_parser = crate::config_path::store)]
     pub(super) store: PathBuf,
     /// An earlier head, as `weaver trace head` printed it
@@ -65,8 +66,8 @@ pub(crate) struct Verify {
     \n\nExample:\n  weaver trace checkpoint --key log.key > log.checkpoint"
 )]
 pub(crate) struct Checkpoint {
-    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
-    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
+    #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
         value_parser = crate::config_path::store)]
     pub(super) store: PathBuf,
     /// The key file of the key that signs for the log
@@ -86,8 +87,8 @@ pub(crate) struct Checkpoint {
 pub(crate) enum Key {
     /// Show the keys that the log names, and the one in force
     Show {
-        /// The ledger; without the option, the one of the nearest weaver.toml, or your own
-        #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+        /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
+        #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
             value_parser = crate::config_path::store)]
         store: PathBuf,
         #[command(flatten)]
@@ -110,8 +111,8 @@ pub(crate) enum Key {
 /// A change of the key, which is an event of the log: nobody else may write it meanwhile.
 #[derive(Debug, Args)]
 pub(crate) struct Change {
-    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
-    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true,
+    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
+    #[arg(long, alias = "config", value_name = "FILE", default_value = "", hide_default_value = true,
         value_parser = crate::config_path::store)]
     pub(super) store: PathBuf,
     /// The key file: of the key that is declared, or of the one in force
@@ -145,7 +146,7 @@ pub(crate) struct Prove {
     /// Prove that one key signed two histories, from two checkpoints
     #[arg(long, num_args = 2, value_names = ["A", "B"], requires = "key")]
     pub(super) conflict: Option<Vec<PathBuf>>,
-    /// The ledger; without the option, the one of the nearest weaver.toml, or your own
+    /// The ledger, or the weaver.toml that names it; without the option, the nearest, or your own
     #[arg(long, value_name = "FILE")]
     pub(super) store: Option<PathBuf>,
     /// A checkpoint that covers the call; without it one is signed now, with the key file of --key
@@ -199,13 +200,13 @@ pub(crate) struct Prune {
     pub(super) output: Json,
 }
 
-fn principal(text: &str) -> Result<PrincipalId, String> {
-    PrincipalId::parse(text).map_err(|error| error.to_string())
+fn principal(text: &str) -> Result<PrincipalId, ArgumentError> {
+    PrincipalId::parse(text).map_err(ArgumentError::malformed)
 }
 
-fn kind(text: &str) -> Result<EventKind, String> {
+fn kind(text: &str) -> Result<EventKind, ArgumentError> {
     EventKind::parse(text).ok_or_else(|| {
         let known: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
-        format!("there is no such event; known are {}", known.join(", "))
+        ArgumentError::EventKind { known: known.join(", ") }
     })
 }

@@ -359,6 +359,5 @@ impl TargetState {
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SigningError> + Send + 'static,
 ) -> Result<T, SigningError> {
-    let done = spawn_blocking(work).await;
-    done.map_err(|error| SigningError::Memory(error.to_string())).flatten()
+    spawn_blocking(work).await?
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use weaver_trace_store::checkpoint::{Checkpoint, MAX_NOTE, Note};
+use weaver_trace_store::checkpoint::{Checkpoint, CheckpointError, MAX_NOTE, Note};
 use weaver_types::LogId;
 
 /// Where the last checkpoint stands that a key signed for a log: beside the key, so that restoring
@@ -34,18 +34,43 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// Why the file of a checkpoint does not give one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointFileError {
+    /// The system does not give the file out.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// What it holds is no checkpoint.
+    #[error("{}: {source}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: CheckpointError,
+    },
+}
+
 /// The checkpoint in a file; `None` where there is no file. Its signature is not looked at: a false
 /// one can only stop signing.
-pub fn read(path: &Path) -> Result<Option<Checkpoint>, String> {
-    let said = |problem: &dyn std::fmt::Display| format!("{}: {problem}", path.display());
+///
+/// # Errors
+/// [`CheckpointFileError`]: a file that cannot be read, or holds no checkpoint.
+pub fn read(path: &Path) -> Result<Option<Checkpoint>, CheckpointFileError> {
+    let unreadable = |source| CheckpointFileError::Unreadable { path: path.to_owned(), source };
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(said(&error)),
+        Err(error) => return Err(unreadable(error)),
     };
     let mut bytes = Vec::new();
     let most = u64::try_from(MAX_NOTE).unwrap_or(u64::MAX).saturating_add(1);
-    file.take(most).read_to_end(&mut bytes).map_err(|error| said(&error))?;
+    file.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
     let note = Note::parse(&bytes).and_then(|note| Checkpoint::parse(note.text()));
-    note.map(Some).map_err(|error| said(&error))
+    note.map(Some).map_err(|source| CheckpointFileError::Damaged { path: path.to_owned(), source })
 }

@@ -11,7 +11,7 @@ use weaver_trace_store::checkpoint::{
 use weaver_types::ledger::{Batch, Durability, Head, Ledger as _, LedgerError};
 use weaver_types::signature::SigningKey;
 
-use super::memory;
+use super::memory::{self, CheckpointFileError};
 
 /// Why nothing was signed.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,9 @@ pub(super) enum SigningError {
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
     #[error("what was signed before cannot be read: {0}")]
-    Memory(String),
+    Memory(#[from] CheckpointFileError),
+    #[error("the thread that signs ended: {0}")]
+    Thread(#[from] tokio::task::JoinError),
     #[error("what is signed cannot be noted: {0}")]
     Unwritable(String),
     #[error(transparent)]
@@ -59,7 +61,7 @@ impl Signing {
         files: &[PathBuf],
     ) -> Result<Option<Checkpoint>, SigningError> {
         let mut known: Vec<Checkpoint> = record.into_iter().collect();
-        known.extend(memory::read(&self.memory).map_err(SigningError::Memory)?);
+        known.extend(memory::read(&self.memory)?);
         // What is no checkpoint of this log was never ours, and is replaced.
         let ours = files.iter().filter_map(|path| memory::read(path).ok().flatten());
         known.extend(ours.filter(|known| known.origin.as_str() == self.key.name()));

@@ -66,8 +66,8 @@ impl ToolSnapshot {
                 continue;
             }
             indexed.insert(id.clone(), effective);
-            if config.has_proxy() {
-                names.add(id, config.unprefixed && !memory::is_ours(id));
+            if let Some(name) = proxy_name(id, config).filter(|_| config.has_proxy()) {
+                names.add(id, name);
             }
         }
         for gone in self.indexed.keys().filter(|id| !indexed.contains_key(*id)) {
@@ -117,9 +117,7 @@ struct Names {
 }
 
 impl Names {
-    fn add(&mut self, id: &CapabilityId, unprefixed: bool) {
-        let Some((upstream, tool)) = id.as_str().split_once('.') else { return };
-        let name = if unprefixed { tool.to_owned() } else { exported_name::of(upstream, tool) };
+    fn add(&mut self, id: &CapabilityId, name: String) {
         let holder = match self.given.get(&name) {
             _ if name == definitions::VIEW => "a tool of Weaver",
             Some(other) => other.as_str(),
@@ -130,6 +128,15 @@ impl Names {
         };
         self.unnamed.push((id.clone(), format!("`{id}`: its name `{name}` is that of {holder}")));
     }
+}
+
+/// The name under which the proxy offers a tool.
+fn proxy_name(id: &CapabilityId, config: &Config) -> Option<String> {
+    let (upstream, tool) = id.as_str().split_once('.')?;
+    Some(match config.unprefixed && !memory::is_ours(id) {
+        true => tool.to_owned(),
+        false => exported_name::of(upstream, tool),
+    })
 }
 
 fn item(capability: &Capability) -> SelectableItem {
@@ -159,7 +166,9 @@ mod tests {
         let mut names = Names::default();
         let [one, other, own] =
             ["a.b", "c.b", "a.tool_view"].map(|id| CapabilityId::parse(id).unwrap());
-        [&one, &other, &own].into_iter().for_each(|id| names.add(id, true));
+        for (id, name) in [(&one, "b"), (&other, "b"), (&own, "tool_view")] {
+            names.add(id, name.to_owned());
+        }
         assert_eq!(names.given, BTreeMap::from([("b".to_owned(), one)]));
         let unnamed: Vec<&CapabilityId> = names.unnamed.iter().map(|(id, _)| id).collect();
         assert_eq!(unnamed, [&other, &own]);

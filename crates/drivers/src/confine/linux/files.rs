@@ -58,8 +58,8 @@ pub(super) fn restrict(
 ) -> Result<(), ConfineError> {
     let named = matches!(confinement.files, Files::Only(_));
     let offline = confinement.network == Network::None;
-    let apart = confinement.isolated || named || offline;
-    let mut rules = match created(offline, apart) {
+    let separation = Separation { offline, apart: confinement.isolated || named || offline };
+    let mut rules = match created(separation) {
         Ok(created) => Rules::new(created, denied::places(&confinement.denied), covering),
         Err(error) => {
             progress.step(Protection::Files, Err(error.into()));
@@ -76,21 +76,30 @@ pub(super) fn restrict(
         return Ok(());
     }
     match rules.into_inner().restrict_self() {
-        Ok(status) => note(&status, (offline, apart), progress),
+        Ok(status) => note(&status, separation, progress),
         Err(error) => progress.step(Protection::Files, Err(error.into())),
     }
     Ok(())
 }
 
-fn created(offline: bool, apart: bool) -> Result<RulesetCreated, RulesetError> {
+/// What a process is kept from beside files.
+#[derive(Clone, Copy)]
+struct Separation {
+    /// From the network.
+    offline: bool,
+    /// From sockets that other processes named.
+    apart: bool,
+}
+
+fn created(separation: Separation) -> Result<RulesetCreated, RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(KNOWN))?;
-    if offline {
+    if separation.offline {
         ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN))?;
     }
     ruleset = ruleset.scope(Scope::Signal)?;
-    if apart {
+    if separation.apart {
         ruleset = ruleset.scope(Scope::AbstractUnixSocket)?;
     }
     ruleset.create()
@@ -127,7 +136,7 @@ fn allow(
 }
 
 /// Notes what the kernel can do of it.
-fn note(status: &RestrictionStatus, (offline, apart): (bool, bool), progress: &mut Progress) {
+fn note(status: &RestrictionStatus, separation: Separation, progress: &mut Progress) {
     let LandlockStatus::Available { effective_abi, kernel_abi } = status.landlock else {
         progress.step(Protection::Files, Err(ProtectionError::NoLandlock));
         return;
@@ -138,10 +147,10 @@ fn note(status: &RestrictionStatus, (offline, apart): (bool, bool), progress: &m
     let since = [
         (1, true, Protection::Files),
         (3, true, Protection::Truncate),
-        (4, offline, Protection::Tcp),
+        (4, separation.offline, Protection::Tcp),
         (5, true, Protection::DeviceCommands),
         (6, true, Protection::Signals),
-        (6, apart, Protection::AbstractSockets),
+        (6, separation.apart, Protection::AbstractSockets),
     ];
     for (version, wanted, protection) in since {
         if wanted && known >= version {
