@@ -46,7 +46,9 @@ fn with_pages(mut command: Command, path: &str) -> Command {
 fn with_page(mut command: Command, path: &str) -> Command {
     let Some(page) = pages::PAGES.iter().find(|page| page.command == path) else { return command };
     let long = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
-    command = command.after_help(text(page, long.is_some() || !page.rare.is_empty()));
+    let says_more = long.is_some() || !page.rare.is_empty();
+    let more = says_more.then(|| format!("`weaver help {}` says more.", page.command));
+    command = command.after_help(text(page, more));
     if let Some(long) = long {
         command = command.after_long_help(reflowed(&long));
     }
@@ -56,13 +58,13 @@ fn with_page(mut command: Command, path: &str) -> Command {
     command
 }
 
-fn text(page: &Page, says_more: bool) -> String {
+/// The examples and the note of a page, with where to read more.
+fn text(page: &Page, more: Option<String>) -> String {
     let mut out = String::from(if page.examples.len() > 1 { "Examples:" } else { "Example:" });
     for example in page.examples {
         out.push_str("\n  ");
         out.push_str(&example.replace('\n', "\n    "));
     }
-    let more = says_more.then(|| format!("`weaver help {}` says more.", page.command));
     let note = [Some(page.note.to_owned()).filter(|note| !note.is_empty()), more];
     let note: Vec<String> = note.into_iter().flatten().collect();
     if !note.is_empty() {

@@ -9,16 +9,12 @@ use std::ffi::OsStr;
 /// touched by then stays as it is.
 pub(crate) fn avoid(verb: Option<&OsStr>) {
     if verb.is_some_and(|verb| verb == "serve") {
-        set_disabled(true);
+        // Where the system has no such pages, there is nothing to set.
+        let _ = rustix::thread::disable_transparent_huge_pages(true);
     }
 }
 
 /// Uses them in a gateway. A child has the setting of whoever started it.
 pub(crate) fn allow() {
-    set_disabled(false);
-}
-
-fn set_disabled(disabled: bool) {
-    // Where the system has no such pages, there is nothing to set.
-    let _ = rustix::thread::disable_transparent_huge_pages(disabled);
+    let _ = rustix::thread::disable_transparent_huge_pages(false);
 }

@@ -148,21 +148,22 @@ fn temporary() -> Result<PathBuf, DemoError> {
         reason: error.to_string(),
     })?;
     let dir = std::env::temp_dir().join(format!("weaver-demo-{:016x}", u64::from_be_bytes(name)));
-    new_folder(&dir, false).map_err(DemoError::file("make", &dir))?;
+    private_builder().create(&dir).map_err(DemoError::file("make", &dir))?;
     Ok(dir)
 }
 
+/// Makes a folder for this user alone, and those above it.
 fn private_folder(dir: &Path) -> io::Result<()> {
-    new_folder(dir, true)
+    private_builder().recursive(true).create(dir)
 }
 
-/// Makes a folder for this user alone, where the system knows such a thing.
-fn new_folder(dir: &Path, with_parents: bool) -> io::Result<()> {
+/// Folders for this user alone, where the system knows such a thing.
+fn private_builder() -> DirBuilder {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "modes are set on Unix"))]
     let mut builder = DirBuilder::new();
-    builder.recursive(with_parents);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)
+    builder
 }
 
 #[cfg(test)]

@@ -46,10 +46,10 @@ fn told(facts: &Facts) -> String {
     }
     let mut words = Vec::new();
     if let Some(verdict) = facts.verdict() {
-        words.push(coloured(verdict, verdict == "allow"));
+        words.push(coloured(verdict, "allow"));
     }
     if let Some(outcome) = facts.outcome() {
-        words.push(coloured(outcome, outcome == "success"));
+        words.push(coloured(outcome, "success"));
     }
     let rest = [facts.capability(), facts.reason(), facts.request(), facts.handle()];
     words.extend(rest.into_iter().flatten().map(shown));
@@ -63,8 +63,9 @@ fn told(facts: &Facts) -> String {
     words.join(" ")
 }
 
-fn coloured(word: &str, good: bool) -> String {
-    output::verdict(good, &shown(word))
+/// In green where it is the good word, in red otherwise.
+fn coloured(word: &str, good: &str) -> String {
+    if word == good { output::good(&shown(word)) } else { output::bad(&shown(word)) }
 }
 
 fn shown(text: &str) -> String {

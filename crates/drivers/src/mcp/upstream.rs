@@ -146,7 +146,9 @@ impl Upstream {
             connection = self.connection().await?;
             listed = connection.list_tools().await;
         }
-        self.replied(listed.is_ok()).await;
+        if listed.is_ok() {
+            self.forget_failures().await;
+        }
         Ok((connection, listed?))
     }
 
@@ -161,7 +163,9 @@ impl Upstream {
         self.in_turn()?;
         let outcome = connection.call_answering(request.clone()).await;
         if !self.lost_session(&connection, outcome.as_ref().err()).await {
-            self.replied(outcome.is_ok()).await;
+            if outcome.is_ok() {
+                self.forget_failures().await;
+            }
             return outcome;
         }
         self.connection().await?.call_answering(request).await
@@ -182,7 +186,9 @@ impl Upstream {
         }
         let outcome = connection.call_answering(request).await;
         if !self.lost_session(&connection, outcome.as_ref().err()).await {
-            self.replied(outcome.is_ok()).await;
+            if outcome.is_ok() {
+                self.forget_failures().await;
+            }
         }
         Some(outcome)
     }
@@ -308,12 +314,11 @@ impl Upstream {
         })
     }
 
-    async fn replied(&self, fine: bool) {
-        if fine {
-            let mut state = self.state.lock().await;
-            state.failures = 0;
-            state.not_before = None;
-        }
+    /// After a good answer, the next connection need not wait.
+    async fn forget_failures(&self) {
+        let mut state = self.state.lock().await;
+        state.failures = 0;
+        state.not_before = None;
     }
 
     /// Drops a connection whose HTTP session the server has forgotten. That is no failure.

@@ -53,7 +53,8 @@ impl ToolSnapshot {
             }
             if config.has_proxy() {
                 let id = capability.id();
-                names.add(id, config.unprefixed && !memory::is_ours(id));
+                let is_bare = config.unprefixed && !memory::is_ours(id);
+                names.add(id, if is_bare { NameForm::Bare } else { NameForm::Prefixed });
             }
         }
         let router = match Router::new(catalog) {
@@ -70,6 +71,13 @@ impl ToolSnapshot {
     }
 }
 
+/// Whether an exported name begins with that of the server.
+#[derive(Debug, Clone, Copy)]
+enum NameForm {
+    Prefixed,
+    Bare,
+}
+
 /// The proxy's names in the making: two tools never share one.
 #[derive(Default)]
 struct Names {
@@ -78,9 +86,12 @@ struct Names {
 }
 
 impl Names {
-    fn add(&mut self, id: &CapabilityId, unprefixed: bool) {
+    fn add(&mut self, id: &CapabilityId, form: NameForm) {
         let Some((upstream, tool)) = id.as_str().split_once('.') else { return };
-        let name = if unprefixed { tool.to_owned() } else { exported_name::of(upstream, tool) };
+        let name = match form {
+            NameForm::Prefixed => exported_name::of(upstream, tool),
+            NameForm::Bare => tool.to_owned(),
+        };
         let holder = match self.given.get(&name) {
             _ if name == definitions::VIEW => "a tool of Weaver",
             Some(other) => other.as_str(),
@@ -120,7 +131,7 @@ mod tests {
         let mut names = Names::default();
         let [one, other, own] =
             ["a.b", "c.b", "a.tool_view"].map(|id| CapabilityId::parse(id).unwrap());
-        [&one, &other, &own].into_iter().for_each(|id| names.add(id, true));
+        [&one, &other, &own].into_iter().for_each(|id| names.add(id, NameForm::Bare));
         assert_eq!(names.given, BTreeMap::from([("b".to_owned(), one)]));
         let unnamed: Vec<&CapabilityId> = names.unnamed.iter().map(|(id, _)| id).collect();
         assert_eq!(unnamed, [&other, &own]);

@@ -57,9 +57,8 @@ pub(super) fn restrict(
     progress: &mut Progress,
 ) -> Result<(), ConfineError> {
     let named = matches!(confinement.files, Files::Only(_));
-    let offline = confinement.network == Network::None;
-    let apart = confinement.isolated || named || offline;
-    let mut rules = match created(offline, apart) {
+    let isolation = Isolation::of(confinement);
+    let mut rules = match created(isolation) {
         Ok(created) => Rules::new(created, denied::places(&confinement.denied), covering),
         Err(error) => {
             progress.step(Protection::Files, Err(error.into()));
@@ -76,21 +75,37 @@ pub(super) fn restrict(
         return Ok(());
     }
     match rules.into_inner().restrict_self() {
-        Ok(status) => note(&status, (offline, apart), progress),
+        Ok(status) => note(&status, isolation, progress),
         Err(error) => progress.step(Protection::Files, Err(error.into())),
     }
     Ok(())
 }
 
-fn created(offline: bool, apart: bool) -> Result<RulesetCreated, RulesetError> {
+/// From what beside files a process is kept.
+#[derive(Debug, Clone, Copy)]
+struct Isolation {
+    network: bool,
+    /// Sockets that have a name and no place among files.
+    abstract_sockets: bool,
+}
+
+impl Isolation {
+    fn of(confinement: &Confinement) -> Self {
+        let network = confinement.network == Network::None;
+        let named = matches!(confinement.files, Files::Only(_));
+        Self { network, abstract_sockets: confinement.isolated || named || network }
+    }
+}
+
+fn created(isolation: Isolation) -> Result<RulesetCreated, RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(KNOWN))?;
-    if offline {
+    if isolation.network {
         ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN))?;
     }
     ruleset = ruleset.scope(Scope::Signal)?;
-    if apart {
+    if isolation.abstract_sockets {
         ruleset = ruleset.scope(Scope::AbstractUnixSocket)?;
     }
     ruleset.create()
@@ -127,7 +142,7 @@ fn allow(
 }
 
 /// Notes what the kernel can do of it.
-fn note(status: &RestrictionStatus, (offline, apart): (bool, bool), progress: &mut Progress) {
+fn note(status: &RestrictionStatus, isolation: Isolation, progress: &mut Progress) {
     let LandlockStatus::Available { effective_abi, kernel_abi } = status.landlock else {
         progress.step(Protection::Files, Err(ProtectionError::NoLandlock));
         return;
@@ -138,10 +153,10 @@ fn note(status: &RestrictionStatus, (offline, apart): (bool, bool), progress: &m
     let since = [
         (1, true, Protection::Files),
         (3, true, Protection::Truncate),
-        (4, offline, Protection::Tcp),
+        (4, isolation.network, Protection::Tcp),
         (5, true, Protection::DeviceCommands),
         (6, true, Protection::Signals),
-        (6, apart, Protection::AbstractSockets),
+        (6, isolation.abstract_sockets, Protection::AbstractSockets),
     ];
     for (version, wanted, protection) in since {
         if wanted && known >= version {
