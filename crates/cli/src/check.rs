@@ -61,7 +61,7 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     for note in &notes {
         text.push_str(&format!("{}: {note}\n", output::bold("note")));
     }
-    let good = output::verdict(true, "ok");
+    let good = output::good("ok");
     text.push_str(&format!("{good}: {} and its documents\n", config.file.display()));
     output::text(&text)?;
     Ok(Exit::Ok)

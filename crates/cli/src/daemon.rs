@@ -267,10 +267,10 @@ fn shown(status: &DaemonStatus) -> String {
     out.push_str(&output::bold("\nServers\n"));
     for (name, server) in &server.servers {
         let state = match &server.problem {
-            None => output::verdict(true, &server.state),
+            None => output::good(&server.state),
             Some(problem) if server.state == "starting" => escape::line(problem).into_owned(),
             Some(problem) => {
-                format!("{}: {}", output::verdict(false, &server.state), escape::line(problem))
+                format!("{}: {}", output::bad(&server.state), escape::line(problem))
             }
         };
         let dedicated = match server.dedicated_instances {

@@ -52,9 +52,9 @@ fn shown(found: &[HealthCheck]) -> String {
     for one in found {
         let pad = " ".repeat(width.saturating_sub(one.subject.chars().count()));
         let word = match one.health {
-            Health::Good => output::verdict(true, "ok     "),
+            Health::Good => output::good("ok     "),
             Health::Notable => output::bold("note   "),
-            Health::Bad => output::verdict(false, "problem"),
+            Health::Bad => output::bad("problem"),
         };
         out.push_str(&format!("{word}  {}{pad}  {}\n", one.subject, one.finding));
         if let Some(next) = &one.next {
@@ -64,9 +64,9 @@ fn shown(found: &[HealthCheck]) -> String {
     }
     let bad = found.iter().filter(|one| one.health == Health::Bad).count();
     out.push_str(&match bad {
-        0 => format!("\n{}\n", output::verdict(true, "Nothing is wrong.")),
-        1 => format!("\n{}\n", output::verdict(false, "1 problem.")),
-        many => format!("\n{}\n", output::verdict(false, &format!("{many} problems."))),
+        0 => format!("\n{}\n", output::good("Nothing is wrong.")),
+        1 => format!("\n{}\n", output::bad("1 problem.")),
+        many => format!("\n{}\n", output::bad(&format!("{many} problems."))),
     });
     out
 }

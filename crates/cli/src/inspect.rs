@@ -21,9 +21,10 @@ pub(super) fn run(args: &Inspect) -> Result<Exit, Failure> {
     let counter = token::counter(&args.tokens).map_err(|error| {
         Failure::new(Exit::Usage, error.code(), error).next("name one of them with --tokens")
     })?;
-    let raw = result::read(&args.file, args.text)?;
+    let bytes = result::read(&args.file)?;
+    let raw = if args.text { result::unparsed(bytes) } else { result::parsed(bytes) };
     let look = Look {
-        firewall: firewall(&args.rules, &[], false)?,
+        firewall: firewall(&args.rules, &[], None)?,
         counter,
         budget: budget(args),
         goal: args.goal.as_deref(),

@@ -71,7 +71,11 @@ pub(super) struct Logout {
 pub(super) fn run(args: &Login) -> Result<Exit, Failure> {
     let config = config::load(super::daemon::absolute(&args.config)?)?;
     let place = LoginTarget::of(&config, &args.server, args.principal.as_deref())?;
-    let agent = Browser::new(place.login.redirect_port, args.no_browser).map_err(Failure::from)?;
+    let display = match args.no_browser {
+        true => AddressDisplay::PrintOnly,
+        false => AddressDisplay::OpenBrowser,
+    };
+    let agent = Browser::new(place.login.redirect_port, display).map_err(Failure::from)?;
     let client =
         OAuthClient::new(place.url.clone(), oauth_settings(&place.login), Arc::new(place.kept))
             .with_agent(Arc::new(agent));
@@ -173,14 +177,23 @@ fn failed(error: OAuthError) -> Failure {
 struct Browser {
     listener: TcpListener,
     port: u16,
-    shows_only: bool,
+    display: AddressDisplay,
+}
+
+/// How the person gets to the address of the login.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AddressDisplay {
+    /// A browser is opened; where that fails, the address is printed.
+    OpenBrowser,
+    /// The address is printed.
+    PrintOnly,
 }
 
 impl Browser {
-    fn new(port: Option<u16>, shows_only: bool) -> io::Result<Self> {
+    fn new(port: Option<u16>, display: AddressDisplay) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0)))?;
         let port = listener.local_addr()?.port();
-        Ok(Self { listener, port, shows_only })
+        Ok(Self { listener, port, display })
     }
 
     /// The target of the first request for the address that the browser is sent back to.
@@ -240,7 +253,7 @@ impl AuthorizationAgent for Browser {
     }
 
     fn authorize(&self, address: Url) -> BoxFuture<'_, Result<Url, OAuthError>> {
-        if self.shows_only || !open(address.as_str()) {
+        if self.display == AddressDisplay::PrintOnly || !open(address.as_str()) {
             output::aside(&format!("open this address in a browser:\n  {address}\n"));
         } else {
             output::aside("a browser was opened; log in there\n");

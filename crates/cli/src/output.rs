@@ -63,9 +63,14 @@ pub(crate) fn failure(failure: &Failure, format: OutputFormat) {
     aside(&text);
 }
 
-/// What ran well in a green word, what did not in a red one.
-pub(crate) fn verdict(good: bool, word: &str) -> String {
-    if good { word.green().bold().to_string() } else { word.red().bold().to_string() }
+/// A word for what ran well, in green.
+pub(crate) fn good(word: &str) -> String {
+    word.green().bold().to_string()
+}
+
+/// A word for what went wrong or was refused, in red.
+pub(crate) fn bad(word: &str) -> String {
+    word.red().bold().to_string()
 }
 
 pub(crate) fn dim(text: &str) -> String {
@@ -84,7 +89,7 @@ fn rendered(failure: &Failure) -> String {
     let message = escape::block(&failure.message).into_owned();
     // Each finding has said its own code.
     let code = if failure.findings.is_empty() { code(failure.code) } else { String::new() };
-    out.push_str(format!("{}: {message} {code}", verdict(false, "error")).trim_end());
+    out.push_str(format!("{}: {message} {code}", bad("error")).trim_end());
     out.push('\n');
     if let Some(next) = &failure.next {
         out.push_str(&format!("  next: {next}\n"));

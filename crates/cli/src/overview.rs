@@ -80,7 +80,7 @@ fn servers(config: &Config, steps: &mut Vec<(String, &str)>) -> String {
         }
         Err(errors) => {
             let many = errors.findings().len();
-            let bad = output::verdict(false, &format!("refused, {many} findings"));
+            let bad = output::bad(&format!("refused, {many} findings"));
             out.push_str(&row("documents", &bad));
             steps.push(("weaver check".to_owned(), "says what is wrong in the documents"));
         }
@@ -102,7 +102,7 @@ fn gateway(config: &Config) -> String {
         1 => "1 client connected".to_owned(),
         many => format!("{many} clients connected"),
     };
-    let mut out = row("gateway", &format!("{}, {sessions}", output::verdict(true, "running")));
+    let mut out = row("gateway", &format!("{}, {sessions}", output::good("running")));
     for (name, server) in status.server.servers.iter().filter(|(_, server)| !server.is_ready()) {
         let problem = server.problem.as_deref().unwrap_or_default();
         out.push_str(&row("", &format!("{name}: {}", escape::line(problem))));
@@ -165,14 +165,14 @@ fn log(config: &Config, steps: &mut Vec<(String, &str)>) -> Result<String, Failu
     match verify(&reader, None) {
         Ok(report) => {
             let until = report.last_at.map(|at| format!(", until {}", at.rfc3339()));
-            let good = output::verdict(true, "verified");
+            let good = output::good("verified");
             out.push_str(&row(
                 "log",
                 &format!("{size} events, {good}{}", until.unwrap_or_default()),
             ));
         }
         Err(error) => {
-            let bad = output::verdict(false, "does not verify");
+            let bad = output::bad("does not verify");
             out.push_str(&row("log", &format!("{bad}: {}", escape::line(&error.to_string()))));
             let store = config.store.display();
             steps.insert(

@@ -37,7 +37,7 @@ pub(super) fn run(args: &Route) -> Result<Exit, Failure> {
             let queries = source::text(path)?;
             for (at, line) in queries.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
                 let query = parse(path, at + 1, line)?;
-                let (answer, took) = timed(&shortlist, &query.query, args.explain);
+                let (answer, took) = timed(&shortlist, &query.query, args);
                 output::json(&as_json(args, &shortlist, &query, &answer, took))?;
             }
         }
@@ -48,7 +48,7 @@ pub(super) fn run(args: &Route) -> Result<Exit, Failure> {
 
 /// The answer to one query: a table, or one line of JSON.
 fn one(args: &Route, shortlist: &Shortlist, text: &str) -> Result<(), Failure> {
-    let (answer, took) = timed(shortlist, text, args.explain);
+    let (answer, took) = timed(shortlist, text, args);
     if args.output.json {
         let query = Query { id: Value::Null, query: text.to_owned() };
         output::json(&as_json(args, shortlist, &query, &answer, took))?;
@@ -62,10 +62,11 @@ fn one(args: &Route, shortlist: &Shortlist, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn timed(shortlist: &Shortlist, query: &str, traced: bool) -> (RouteAnswer, Duration) {
+fn timed(shortlist: &Shortlist, query: &str, args: &Route) -> (RouteAnswer, Duration) {
     let clock = SystemClock::default();
     let began = clock.monotonic();
-    let answer = shortlist.answer(query, traced);
+    let answer =
+        if args.explain { shortlist.traced_answer(query) } else { shortlist.answer(query) };
     (answer, clock.monotonic().saturating_sub(began))
 }
 

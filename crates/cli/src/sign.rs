@@ -135,7 +135,7 @@ fn report(
             "signature": path.display().to_string(),
         }))?;
     } else {
-        let good = output::verdict(true, "signed");
+        let good = output::good("signed");
         let digest = output::dim(&digest.to_string());
         output::line(&format!("{good} {kind} {} → {} {digest}", document.name, path.display()))?;
     }

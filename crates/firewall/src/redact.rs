@@ -176,7 +176,7 @@ impl Redactor {
     fn active(&self) -> Option<ActiveRules<'_>> {
         let rules = self.engine()?.showing(&self.disclosure);
         Some(match &self.masks {
-            Some(masks) => rules.with(masks.known.as_deref(), masks.escapes),
+            Some(masks) => rules.with_masks(masks),
             None => rules,
         })
     }

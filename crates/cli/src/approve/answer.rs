@@ -109,7 +109,7 @@ fn report(
         output::line(&screen::json(&value))?;
         return Ok(Exit::Ok);
     }
-    let word = output::verdict(granted, if granted { "granted" } else { "denied" });
+    let word = if granted { output::good("granted") } else { output::bad("denied") };
     let name = screen::line(&said.approver, 80);
     let next = match open.needed().saturating_sub(agreed) {
         _ if !granted && args.wait > 0 => "the request has ended".to_owned(),

@@ -173,7 +173,7 @@ fn report(
         });
         output::line(&screen::json(&value))?;
     } else {
-        let good = output::verdict(true, "signed");
+        let good = output::good("signed");
         let next = screen::line(&outcome.next, 400);
         output::text(&format!("{good} {id}\n{file}\n  next: {next}\n"))?;
     }

@@ -142,7 +142,7 @@ fn report(args: &SignWith, said: &OperatorWord, file: &std::path::Path) -> Resul
         });
         output::line(&screen::json(&value))?;
     } else {
-        let good = output::verdict(true, "signed");
+        let good = output::good("signed");
         let name = screen::line(&said.approver, 80);
         output::text(&format!(
             "{good} by {name}\n{file}\n  next: the gateway verifies it within 15 minutes, or it \

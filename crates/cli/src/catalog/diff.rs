@@ -25,6 +25,7 @@ pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
     let changes = Changes::between(&before, &after);
     let class = changes.class();
     let good = class.is_none_or(|class| class < args.fail_on.drift());
+    let exit = if good { Exit::Ok } else { Exit::Failed };
     if args.output.json {
         let side = |path: &std::path::Path, catalog: &Catalog| -> Result<Value, Failure> {
             let taken = Snapshot::of(catalog).map_err(|error| source::failed(path, &error))?;
@@ -40,9 +41,9 @@ pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
             "changed": changes.changed.iter().map(ItemChange::as_json).collect::<Vec<_>>(),
         }))?;
     } else {
-        output::text(&changes.told(class, good))?;
+        output::text(&changes.told(class, exit))?;
     }
-    Ok(if good { Exit::Ok } else { Exit::Failed })
+    Ok(exit)
 }
 
 impl<'a> Changes<'a> {
@@ -69,7 +70,7 @@ impl<'a> Changes<'a> {
         added.max(removed).max(changed)
     }
 
-    fn told(&self, class: Option<DriftClass>, good: bool) -> String {
+    fn told(&self, class: Option<DriftClass>, exit: Exit) -> String {
         let mut out = String::new();
         for (ids, what, class) in [
             (&self.added, "added", DriftClass::AuthorityWidening),
@@ -91,7 +92,9 @@ impl<'a> Changes<'a> {
         match class {
             None => out.push_str("nothing changed\n"),
             Some(class) => {
-                let verdict = output::verdict(good, class.as_str());
+                let class = class.as_str();
+                let verdict =
+                    if exit == Exit::Ok { output::good(class) } else { output::bad(class) };
                 out.push_str(&format!(
                     "{verdict}: {} added, {} removed, {} changed\n",
                     self.added.len(),

@@ -26,7 +26,7 @@ pub(super) fn run(args: &Lint) -> Result<Exit, Failure> {
         }))?;
     } else {
         let mut out: String = findings.iter().map(told).collect();
-        let verdict = output::verdict(good, if good { "in order" } else { "not in order" });
+        let verdict = if good { output::good("in order") } else { output::bad("not in order") };
         let entries = loaded.entries.len();
         out.push_str(&format!(
             "{verdict}: {entries} entries ({}), {errors} errors, {warnings} warnings, {} notes\n",
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Lint) -> Result<Exit, Failure> {
 
 fn told(finding: &Finding) -> String {
     let severity = match finding.severity {
-        Severity::Error => output::verdict(false, "error"),
+        Severity::Error => output::bad("error"),
         Severity::Warning => output::bold("warning"),
         Severity::Note => output::dim("note"),
     };

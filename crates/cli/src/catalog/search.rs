@@ -16,7 +16,7 @@ pub(super) fn run(args: &Search) -> Result<Exit, Failure> {
         None => live(args)?,
     };
     let shortlist = Shortlist::new(catalog, &args.limits)?;
-    let answer = shortlist.answer(&args.goal, false);
+    let answer = shortlist.answer(&args.goal);
     let router = shortlist.router();
     if args.output.json {
         let tools = answer.hits.iter().filter_map(|hit| {

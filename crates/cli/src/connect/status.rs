@@ -131,10 +131,10 @@ fn call_text(since: Option<Timestamp>, call: Option<&Facts>) -> String {
             let at = call.at().map(|at| at.rfc3339()).unwrap_or_default();
             let refused = call.kind() == Some(EventKind::Refused);
             let what = match (refused, call.verdict()) {
-                (false, _) => output::verdict(true, "went through"),
+                (false, _) => output::good("went through"),
                 (true, Some("hold")) => output::bold("is held for a person"),
                 (true, Some("ask")) => output::bold("was sent back to the model"),
-                (true, _) => output::verdict(false, "was refused"),
+                (true, _) => output::bad("was refused"),
             };
             let id = escape::line(call.call().unwrap_or_default()).into_owned();
             format!(

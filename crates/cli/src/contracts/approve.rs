@@ -47,7 +47,7 @@ fn in_ledger(
             "approved": tools.iter().map(|tool| tool.id()).collect::<Vec<_>>(),
         }))?;
     } else {
-        let good = output::verdict(true, "approved");
+        let good = output::good("approved");
         let (count, store) = (tools.len(), live.config.store.display());
         output::text(&format!("{good}: {count} tools, in {store}\n"))?;
     }
@@ -78,7 +78,7 @@ fn in_document(args: &Approve, live: &Live, tools: &[&Capability]) -> Result<Exi
             "next": next,
         }))?;
     } else {
-        let good = output::verdict(true, "written");
+        let good = output::good("written");
         let (count, version) = (pins.len(), edit.version);
         let text = format!(
             "{good}: {count} tools pinned in {path}, version {version}\n  next: {next}\n  until then the old signature fits no more: a gateway that runs keeps the old documents\n"

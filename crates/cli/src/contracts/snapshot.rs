@@ -28,7 +28,7 @@ pub(super) fn run(args: &Snapshot) -> Result<Exit, Failure> {
             "suspicious": suspicious.iter().map(|tool| tool.id()).collect::<Vec<_>>(),
         }))?;
     } else {
-        let good = output::verdict(true, "approved");
+        let good = output::good("approved");
         let mut out = format!("{good}: {count} tools, in {}\n", live.config.store.display());
         if !suspicious.is_empty() {
             out.push_str(&format!(

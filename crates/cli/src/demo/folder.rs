@@ -152,6 +152,7 @@ fn temporary() -> Result<PathBuf, DemoError> {
     Ok(dir)
 }
 
+/// Makes a folder for this user alone, and those above it.
 fn private_folder(dir: &Path) -> io::Result<()> {
     private().recursive(true).create(dir)
 }

@@ -52,7 +52,7 @@ impl Report<'_> {
         if !reviewed {
             out = format!("{}\n{}\n\n", table::of(review, selection), table::summary(review));
         }
-        let good = output::verdict(true, "ready");
+        let good = output::good("ready");
         out.push_str(&format!("{good}: {}, signed and checked\n", config.file.display()));
         let lines = [
             ("policy", "policy/policy.toml", "what is allowed, held and refused"),

@@ -50,9 +50,9 @@ fn name(row: &ReviewRow) -> &str {
 fn coloured(permission: Permission) -> String {
     let word = format!("{:<5}", permission.as_str());
     match permission {
-        Permission::Allow => output::verdict(true, &word),
+        Permission::Allow => output::good(&word),
         Permission::Ask => output::bold(&word),
-        Permission::Deny => output::verdict(false, &word),
+        Permission::Deny => output::bad(&word),
     }
 }
 

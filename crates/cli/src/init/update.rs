@@ -86,12 +86,12 @@ impl Found<'_> {
     fn text(&self) -> String {
         let mut out = String::new();
         for server in &self.selection.servers {
-            out.push_str(&format!("{} server {}\n", output::verdict(true, "new"), server.name));
+            out.push_str(&format!("{} server {}\n", output::good("new"), server.name));
         }
         for (id, proposal) in &self.changes.new {
             let why = proposal.reasons.get("effects").map_or("", String::as_str);
             let why = output::dim(&escape::shorten(why, 90));
-            out.push_str(&format!("{} tool {id}  {why}\n", output::verdict(true, "new")));
+            out.push_str(&format!("{} tool {id}  {why}\n", output::good("new")));
         }
         for id in &self.changes.changed {
             let more = match self.changes.raised.contains(id) {
@@ -101,14 +101,14 @@ impl Found<'_> {
             out.push_str(&format!(
                 "{} tool {id}: it is not what was signed, and is refused{more}; look at it with \
                  `weaver contracts diff`, then `weaver contracts approve`\n",
-                output::verdict(false, "changed")
+                output::bad("changed")
             ));
         }
         for id in &self.changes.suspicious {
             out.push_str(&format!(
                 "{} tool {id}: its words speak to the model, and it gets no contract; look at it with \
                  `weaver contracts diff`\n",
-                output::verdict(false, "waits")
+                output::bad("waits")
             ));
         }
         for id in &self.changes.missing {
@@ -144,7 +144,7 @@ impl Found<'_> {
             return Ok(exit);
         }
         let (servers, tools) = (servers.len(), changes.new.len());
-        let good = output::verdict(true, "ok");
+        let good = output::good("ok");
         let text = match (servers, tools) {
             (0, 0) => format!("{good}: nothing new\n"),
             (servers, tools) => format!(

@@ -62,7 +62,7 @@ pub(crate) fn report(
     if format == OutputFormat::Json {
         output::json(&json!({ "ok": true, "policy": file, "version": version }))?;
     } else {
-        let good = output::verdict(true, "signed");
+        let good = output::good("signed");
         output::text(&format!(
             "{good} {file} as version {version}; a running gateway takes it in by itself\n"
         ))?;

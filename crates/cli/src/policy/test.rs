@@ -51,7 +51,7 @@ fn as_json(result: &CaseResult) -> serde_json::Value {
 fn in_words(result: &CaseResult) -> String {
     let name = escape::line(&result.name);
     if result.passed {
-        return format!("{} {name}\n", output::verdict(true, "ok"));
+        return format!("{} {name}\n", output::good("ok"));
     }
     let answer = |verdict: Verdict, reason: Option<ReasonCode>| match reason {
         Some(reason) => format!("{verdict} ({})", reason.as_str()),
@@ -62,5 +62,5 @@ fn in_words(result: &CaseResult) -> String {
         Ok(found) => answer(found.verdict, Some(found.reason)),
         Err(error) => escape::line(&error.to_string()).into_owned(),
     };
-    format!("{} {name}: expected {expected}, found {found}\n", output::verdict(false, "failed"))
+    format!("{} {name}: expected {expected}, found {found}\n", output::bad("failed"))
 }

@@ -29,7 +29,8 @@ pub(super) struct Masker {
 
 impl Masker {
     pub(super) fn new(options: &Options) -> Result<Self, Failure> {
-        let firewall = firewall(&options.rules, &options.types, options.placeholders)?;
+        let masks = options.placeholders.then(|| Arc::new(MaskTable::new()));
+        let firewall = firewall(&options.rules, &options.types, masks)?;
         Ok(Self { firewall, sizes: options.stream.clone() })
     }
 
@@ -59,11 +60,12 @@ impl Masker {
     }
 }
 
-/// A firewall with an operator's rules, for some kinds of values, or as it is.
+/// A firewall with an operator's rules, for some kinds of values, or as it is; with a table
+/// of masks, values become placeholders.
 pub(crate) fn firewall(
     rules: &RuleFile,
     types: &[String],
-    placeholders: bool,
+    masks: Option<Arc<MaskTable>>,
 ) -> Result<Firewall, Failure> {
     let mut builder = Firewall::builder();
     if let Some(path) = &rules.rules {
@@ -72,8 +74,8 @@ pub(crate) fn firewall(
     for kind in types {
         builder = builder.kind(kind);
     }
-    if placeholders {
-        builder = builder.masks(Arc::new(MaskTable::new()));
+    if let Some(masks) = masks {
+        builder = builder.masks(masks);
     }
     builder.build().map_err(|error| refused(rules, &error))
 }

@@ -16,7 +16,7 @@ const SHOWN: usize = 60;
 
 /// Every rule that is in force.
 pub(super) fn list(rules: &RuleFile, format: OutputFormat) -> Result<Exit, Failure> {
-    let firewall = firewall(rules, &[], false)?;
+    let firewall = firewall(rules, &[], None)?;
     let mut text = String::new();
     for rule in firewall.rules() {
         if format == OutputFormat::Json {
@@ -50,7 +50,7 @@ pub(super) fn check(file: &Path, format: OutputFormat) -> Result<Exit, Failure> 
         output::json(&json!({ "ok": true, "file": file.display().to_string(), "rules": own }))?;
     } else {
         let rules = if own == 1 { "rule does" } else { "rules do" };
-        let good = output::verdict(true, "ok");
+        let good = output::good("ok");
         output::line(&format!("{good}: {}: {own} {rules} what the examples say", file.display()))?;
     }
     Ok(Exit::Ok)

@@ -74,14 +74,27 @@ impl Shortlist {
         self.graph.as_ref()?.0.path_of(id)
     }
 
-    /// The first for a query, as the limits want them; with its trace where that is asked for.
-    pub(crate) fn answer(&self, query: &str, traced: bool) -> RouteAnswer {
-        let Some((graph, width)) = &self.graph else {
-            let request = RouteRequest::new(query, self.k).filtered(&self.filter);
-            return self.router.answer(&if traced { request.traced() } else { request });
-        };
-        let request = RouteRequest::new(query, GUIDE).among(&self.selection);
-        let mut answer = self.router.answer(&if traced { request.traced() } else { request });
+    /// The first for a query, as the limits want them.
+    pub(crate) fn answer(&self, query: &str) -> RouteAnswer {
+        self.arranged(&self.request(query))
+    }
+
+    /// The same with its trace.
+    pub(super) fn traced_answer(&self, query: &str) -> RouteAnswer {
+        self.arranged(&self.request(query).traced())
+    }
+
+    /// What the router is asked: for the answer itself, or for what guides the walk of the graph.
+    fn request<'a>(&'a self, query: &'a str) -> RouteRequest<'a> {
+        match self.graph {
+            None => RouteRequest::new(query, self.k).filtered(&self.filter),
+            Some(_) => RouteRequest::new(query, GUIDE).among(&self.selection),
+        }
+    }
+
+    fn arranged(&self, request: &RouteRequest<'_>) -> RouteAnswer {
+        let mut answer = self.router.answer(request);
+        let Some((graph, width)) = &self.graph else { return answer };
         let walked = graph.beam(&answer.hits, *width, self.filter.depth(self.k));
         answer.hits = self.filter.arrange(walked, |id| self.router.item(id), self.k);
         if let Some(trace) = &mut answer.trace {

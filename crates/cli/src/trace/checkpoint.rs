@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
             "published": args.publish.as_ref().map(|path| path.display().to_string()),
         }))?;
     } else if let Some(path) = &args.publish {
-        let (good, size) = (output::verdict(true, "signed"), checkpoint.size);
+        let (good, size) = (output::good("signed"), checkpoint.size);
         output::line(&format!("{good} {size} events → {}", path.display()))?;
     } else {
         output::text(&note.to_string())?;

@@ -53,7 +53,7 @@ fn report(args: &Prove, conflict: &Conflict) -> Result<(), Failure> {
             "second": head(second),
         }))?);
     }
-    let good = output::verdict(true, "proven");
+    let good = output::good("proven");
     Ok(output::text(&format!(
         "log     {}\nkey     {key}\nfirst   {} events, root {}\nsecond  {} events, root {}\n\
          {good}: the key signed two histories of this log; no log can have both\n",

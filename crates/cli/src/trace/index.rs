@@ -39,10 +39,10 @@ pub(super) fn run(args: &IndexOf) -> Result<Exit, Failure> {
     } else {
         let checked = match wrong {
             None => String::new(),
-            Some(0) => format!("; {}", output::verdict(true, "it is what the log gives")),
+            Some(0) => format!("; {}", output::good("it is what the log gives")),
             Some(wrong) => format!(
                 "; {}: run `weaver trace index --rebuild`",
-                output::verdict(false, &format!("{wrong} entries are wrong"))
+                output::bad(&format!("{wrong} entries are wrong"))
             ),
         };
         output::line(&format!("indexed up to {position} of {size} events{checked}"))?;

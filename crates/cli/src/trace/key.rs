@@ -87,7 +87,7 @@ fn apply(args: &Change, what: &KeyAction<'_>) -> Result<Exit, Failure> {
     if args.output.json {
         output::json(&json!({ "event": seq, "current": current }))?;
     } else {
-        let good = output::verdict(true, "recorded");
+        let good = output::good("recorded");
         output::text(&match current {
             Some(key) => format!(
                 "{good} as event {seq}; from there on the log is signed by\n{key}\nGive that to \

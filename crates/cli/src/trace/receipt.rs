@@ -41,7 +41,7 @@ pub(super) fn make(args: &Prove, id: &str) -> Result<Exit, Failure> {
         if args.output.json {
             output::json(&as_json(&report))?;
         } else {
-            let good = output::verdict(true, "proven");
+            let good = output::good("proven");
             let count = report.events.len();
             output::line(&format!("{good} {count} events of {call} → {}", path.display()))?;
         }
@@ -162,7 +162,7 @@ fn text(report: &ReceiptReport) -> String {
         let (seq, at, kind) = (header.seq, header.at, header.kind);
         out.push_str(&format!("{seq:>6}  {at}  {kind:<20}  {payload}\n"));
     }
-    let good = output::verdict(true, "proven");
+    let good = output::good("proven");
     out.push_str(&format!("{good}: these events stand in the log that the key signed\n"));
     let open = output::bold("not proven");
     if !report.ended() {

@@ -194,8 +194,8 @@ impl Call {
         let time = time.get(11..19).unwrap_or_default();
         let word = format!("{:<9}", self.fate.word());
         let word = match self.fate {
-            Fate::Done => output::verdict(true, &word),
-            Fate::Failed | Fate::Denied => output::verdict(false, &word),
+            Fate::Done => output::good(&word),
+            Fate::Failed | Fate::Denied => output::bad(&word),
             Fate::Held | Fate::Asked | Fate::Running => output::bold(&word),
         };
         let tool = escape::shorten(&escape::line(&self.tool), MAX_SHOWN).into_owned();

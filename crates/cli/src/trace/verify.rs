@@ -89,7 +89,7 @@ fn print(
         text.push_str(&format!("last    {at}\n"));
     }
     for sentence in report.proven().into_iter().chain(runs::proven(runs)) {
-        text.push_str(&format!("{}: {sentence}\n", output::verdict(true, "proven")));
+        text.push_str(&format!("{}: {sentence}\n", output::good("proven")));
     }
     for sentence in report.not_proven().into_iter().chain(runs::not_proven(runs)) {
         text.push_str(&format!("{}: {sentence}\n", output::bold("not proven")));

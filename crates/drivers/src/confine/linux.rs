@@ -52,7 +52,7 @@ pub(super) fn confine(
     let asked = confinement.asked();
     let mut progress = Progress::default();
     descriptors::close().map_err(|error| lacking(&asked, error.to_string()))?;
-    let exempt = limits::exempt();
+    let counting = limits::process_counting();
     let denied = denied::places(&confinement.denied);
     let account = confinement.user.as_deref().map(Account::find).transpose();
     let account =
@@ -75,7 +75,7 @@ pub(super) fn confine(
     if let Some(account) = &account {
         progress.step(Protection::User, account.assume());
     }
-    limits::set(&confinement.limits, exempt, &mut progress);
+    limits::set(&confinement.limits, counting, &mut progress);
     filter_calls(&denied, covered, &mut progress);
 
     let Progress { mut enforced, failures } = progress;

@@ -91,7 +91,7 @@ impl Web {
             let response = self.once(&outgoing).await.map_err(failed)?;
             let status = response.status().as_u16();
             let Some(to) = target(&response) else {
-                let accepted = self.accepted(response, outgoing.head_only).await;
+                let accepted = self.accepted(response, &outgoing).await;
                 let (response, headers) = accepted.map_err(failed)?;
                 let (status, left) = (response.status(), self.access.response_bytes);
                 return Ok(Begun { status, headers, response, left, most: left, acted, changes });
@@ -144,11 +144,11 @@ impl Web {
     async fn accepted(
         &self,
         mut response: Response,
-        head_only: bool,
+        outgoing: &Outgoing,
     ) -> Result<(Response, HeaderMap), Refusal> {
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
-        if head_only && status.is_success() {
+        if outgoing.head_only && status.is_success() {
             return Ok((response, headers));
         }
         let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");

@@ -41,19 +41,18 @@ enum Refused {
 }
 
 fn exactly(frame: &[u8], list: &str) -> Result<(Strict, JsonRows), Refused> {
-    let value = strict::exact(frame).map_err(|fault| refused(fault.is_none()))?;
+    let value = strict::exact(frame).map_err(|fault| match fault {
+        Some(_) => Refused::Other,
+        None => Refused::Inexact,
+    })?;
     let mut inexact = false;
     let rows = JsonRows::read(list_in(&value).ok_or(Refused::Other)?, list, |row| {
         let read = strict::exact(row.as_bytes());
         inexact |= matches!(read, Err(None));
         read.ok()
     });
-    let rows = rows.ok_or_else(|| refused(inexact))?;
+    let rows = rows.ok_or(if inexact { Refused::Inexact } else { Refused::Other })?;
     Ok((Strict { value, rounded: false }, rows))
-}
-
-fn refused(is_inexact: bool) -> Refused {
-    if is_inexact { Refused::Inexact } else { Refused::Other }
 }
 
 fn rounded(frame: &[u8], list: &str) -> Option<(Strict, JsonRows)> {

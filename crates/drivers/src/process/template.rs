@@ -22,7 +22,16 @@ pub(super) struct Template {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Item {
     Literal(String),
-    Place { name: String, kind: Kind, guarded: bool },
+    Place { name: String, kind: Kind, region: Region },
+}
+
+/// The two parts of a command line (POSIX utility conventions).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Region {
+    /// Before `--`, where an item that begins with `-` is an option.
+    Options,
+    /// After it.
+    Operands,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,14 +52,15 @@ impl Template {
     pub(super) fn parse(args: &[String], stdin: Option<&str>) -> Result<Self, TemplateError> {
         let mut named: BTreeSet<&str> = stdin.into_iter().collect();
         let mut items = Vec::new();
-        // Behind `--` nothing is an option any more.
-        let mut guarded = true;
+        let mut region = Region::Options;
         for arg in args {
-            guarded &= arg != "--";
+            if arg == "--" {
+                region = Region::Operands;
+            }
             let item = match arg.strip_prefix('{') {
                 None => Item::Literal(arg.clone()),
                 Some(rest) if rest.starts_with('{') => Item::Literal(rest.to_owned()),
-                Some(rest) => place(rest, guarded)
+                Some(rest) => place(rest, region)
                     .ok_or_else(|| TemplateError::Placeholder { item: arg.clone() })?,
             };
             items.push(item);
@@ -72,11 +82,11 @@ impl Template {
         for item in &self.items {
             match item {
                 Item::Literal(text) => argv.push(text.clone()),
-                Item::Place { name, kind, guarded } => {
+                Item::Place { name, kind, region } => {
                     used.insert(name);
                     let value = arguments.get(name).filter(|value| !value.is_null());
                     for value in values(name, value, *kind)? {
-                        argv.push(text(name, value, *guarded)?);
+                        argv.push(text(name, value, *region)?);
                     }
                 }
             }
@@ -99,7 +109,7 @@ impl Template {
     }
 }
 
-fn place(rest: &str, guarded: bool) -> Option<Item> {
+fn place(rest: &str, region: Region) -> Option<Item> {
     let inner = rest.strip_suffix('}')?;
     let (name, kind) = if let Some(name) = inner.strip_suffix("...") {
         (name, Kind::Spread)
@@ -110,7 +120,7 @@ fn place(rest: &str, guarded: bool) -> Option<Item> {
     };
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     let legal = !name.is_empty() && name.bytes().all(plain);
-    legal.then(|| Item::Place { name: name.to_owned(), kind, guarded })
+    legal.then(|| Item::Place { name: name.to_owned(), kind, region })
 }
 
 fn invalid(name: &str, what: &str) -> DriverError {
@@ -136,7 +146,7 @@ fn values<'v>(
 }
 
 /// One whole item.
-fn text(name: &str, value: &Value, guarded: bool) -> Result<String, DriverError> {
+fn text(name: &str, value: &Value, region: Region) -> Result<String, DriverError> {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
@@ -145,7 +155,7 @@ fn text(name: &str, value: &Value, guarded: bool) -> Result<String, DriverError>
             return Err(invalid(name, "is neither text nor a number, true or false"));
         }
     };
-    if guarded && text.starts_with('-') {
+    if region == Region::Options && text.starts_with('-') {
         return Err(invalid(name, "begins with `-`, as an option does"));
     }
     if text.contains('\0') {

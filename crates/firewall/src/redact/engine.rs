@@ -11,6 +11,7 @@ use std::sync::Arc;
 use weaver_text::suggest::nearest;
 use weaver_types::ValueFamily;
 
+use super::RunMasks;
 use super::anchor_matcher::AnchorMatcher;
 use super::disclosure::Disclosure;
 use super::file::RuleFileError;
@@ -212,9 +213,9 @@ fn name(rule: &ScanRule) -> Name {
 }
 
 impl<'e> ActiveRules<'e> {
-    /// The same, and these values.
-    pub(crate) fn with(self, known: Option<&'e KnownValues>, escapes: bool) -> Self {
-        Self { known, escapes, ..self }
+    /// The same, and the values that a run has given out.
+    pub(crate) fn with_masks(self, masks: &'e RunMasks) -> Self {
+        Self { known: masks.known.as_deref(), escapes: masks.escapes, ..self }
     }
 
     /// Every value of the text, in no order, overlaps included, on character borders. `anchors`

@@ -49,7 +49,10 @@ pub struct ShimOptions {
 pub fn run_shim(options: Result<ShimOptions, DaemonError>) -> io::Result<()> {
     let begin = options.is_ok();
     let session = Arc::new(Session::new(match options {
-        Ok(options) => Box::new(move |attempt, resumed| connect_to(&options, attempt, resumed)),
+        Ok(options) => Box::new(move |attempt, resumed| {
+            let request = SessionRequest { resumed, ..options.request.clone() };
+            connect_to(&options, attempt, request)
+        }),
         Err(error) => {
             let (code, problem) = (error.code(), error.to_string());
             Box::new(move |_, _| Err(DaemonError::Configuration { code, problem: problem.clone() }))
@@ -75,9 +78,8 @@ pub fn run_shim(options: Result<ShimOptions, DaemonError>) -> io::Result<()> {
 fn connect_to(
     options: &ShimOptions,
     attempt: Attempt,
-    resumed: bool,
+    request: SessionRequest,
 ) -> Result<Connected, DaemonError> {
-    let request = SessionRequest { resumed, ..options.request.clone() };
     let purpose = Purpose::Session(request);
     match attempt {
         Attempt::Find => connect(&options.folder, purpose),

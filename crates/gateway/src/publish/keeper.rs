@@ -36,6 +36,14 @@ struct TargetState {
     next: Instant,
 }
 
+/// Which targets are tried that lack the newest checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempts {
+    /// Those whose pause after a failure is over.
+    Due,
+    All,
+}
+
 /// What the configuration says of signing, and the folder from which its paths start.
 pub(crate) struct KeeperSettings {
     pub(crate) signing: config::Signing,
@@ -154,7 +162,7 @@ impl Keeper {
             }
             tokio::select! {
                 _ = stop.changed() => break,
-                () = self.publish(false) => {}
+                () = self.publish(Attempts::Due) => {}
             }
             tokio::select! {
                 _ = stop.changed() => break,
@@ -163,7 +171,7 @@ impl Keeper {
             }
         }
         self.sign().await;
-        if tokio::time::timeout(LAST, self.publish(true)).await.is_err() {
+        if tokio::time::timeout(LAST, self.publish(Attempts::All)).await.is_err() {
             tracing::warn!("the last checkpoint did not arrive everywhere in time");
         }
     }
@@ -255,20 +263,22 @@ impl Keeper {
     }
 
     /// Brings the newest checkpoint where it is not: first where it may be cosigned.
-    async fn publish(&mut self, at_once: bool) {
+    async fn publish(&mut self, attempts: Attempts) {
         for cosigns in [true, false] {
             let Some((checkpoint, note)) = self.latest.clone() else { return };
             let mark = (checkpoint.size, note.signatures().len());
             let now = Instant::now();
             let due = self.slots.iter_mut().filter(|slot| {
                 let has = slot.sent.is_some_and(|sent| sent == mark || cosigns && sent.0 == mark.0);
-                slot.target.cosigns() == cosigns && !has && (at_once || now >= slot.next)
+                slot.target.cosigns() == cosigns
+                    && !has
+                    && (attempts == Attempts::All || now >= slot.next)
             });
-            let attempts = due.map(|slot| async {
+            let sending = due.map(|slot| async {
                 let came = slot.target.publish(&note).await;
                 (slot, came)
             });
-            let done: Vec<_> = join_all(attempts).await;
+            let done: Vec<_> = join_all(sending).await;
             if done.is_empty() {
                 continue;
             }

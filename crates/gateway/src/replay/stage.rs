@@ -81,7 +81,10 @@ impl<'a> Stage<'a> {
         if documents.user_words {
             run.user_said(&scenario.prompt);
         }
-        let store = Store::new(documents.restarts, random.as_ref())?;
+        let store = match documents.restarts {
+            true => Store::on_disk(random.as_ref())?,
+            false => Store::Memory,
+        };
         let stage = Self::assembled(documents, scenario, (store, clock, random), run)?;
         stage.take_standings()?;
         Ok(stage)

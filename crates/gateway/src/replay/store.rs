@@ -19,11 +19,8 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// A new place: on disk where the ledger is to be opened again.
-    pub(super) fn new(on_disk: bool, random: &dyn Random) -> Result<Self, ReplayError> {
-        if !on_disk {
-            return Ok(Self::Memory);
-        }
+    /// A new folder, for a ledger that is to be opened again.
+    pub(super) fn on_disk(random: &dyn Random) -> Result<Self, ReplayError> {
         let mut name = [0_u8; 8];
         random.fill(&mut name)?;
         let (process, name) = (std::process::id(), u64::from_be_bytes(name));

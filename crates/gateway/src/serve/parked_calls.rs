@@ -66,12 +66,17 @@ pub(crate) struct RequestIdentity {
 }
 
 impl RequestIdentity {
-    /// What is kept of a request; `calls` says whether it is one of those that call a server.
-    pub(crate) fn of(request: &Request, calls: bool) -> Self {
-        let (mut params, method) = (Map::new(), request.method.clone());
-        if !(calls && is_modern(request)) {
-            return Self { method, params, capabilities: None };
+    /// What is kept of a request that calls no server: it can be neither parked nor resumed.
+    pub(crate) fn of_other(request: &Request) -> Self {
+        Self { method: request.method.clone(), params: Map::new(), capabilities: None }
+    }
+
+    /// What is kept of a request that calls a server.
+    pub(crate) fn of_call(request: &Request) -> Self {
+        if !is_modern(request) {
+            return Self::of_other(request);
         }
+        let (mut params, method) = (Map::new(), request.method.clone());
         params.extend(request.params.iter().map(|(name, value)| (name.clone(), value.clone())));
         for name in [STATE, RESPONSES, "_meta"] {
             params.remove(name);
@@ -197,7 +202,7 @@ impl ParkedCalls {
         };
         let Some(state) = request.params.get(STATE) else { return Ok(None) };
         let state = state.as_str().ok_or_else(|| invalid("`requestState` must be a string"))?;
-        let identity = RequestIdentity::of(request, true);
+        let identity = RequestIdentity::of_call(request);
         let mut parked = self.lock();
         let same = parked.get(state).is_some_and(|call| call.request.is_same(&identity));
         let call = if same { parked.remove(state) } else { None };

@@ -252,19 +252,16 @@ fn refusal(called: &CallOutcome) -> Value {
         };
         fields.insert("reason".to_owned(), json!(reason));
         fields.insert("approval".to_owned(), json!({ "request": request }));
-        fields.insert(
-            "message".to_owned(),
-            json!(held(decision, request, called.approval_timed_out)),
-        );
+        fields.insert("message".to_owned(), json!(held(decision, request, reason)));
     }
     body
 }
 
 /// What an agent is told of a call that waits for people.
-fn held(decision: &Decision, request: &RequestId, waited: bool) -> String {
+fn held(decision: &Decision, request: &RequestId, reason: ReasonCode) -> String {
     let role = decision.authority().roles_in_words();
     let who = role.map(|role| format!(" with the role {role}")).unwrap_or_default();
-    let so_far = match waited {
+    let so_far = match reason == ReasonCode::ApprovalTimeout {
         true => format!("nobody{who} has answered yet"),
         false => format!("a person{who} must release it"),
     };

@@ -273,9 +273,13 @@ impl Work {
             true => self.client.link.parked.resume(&request),
             false => Ok(None),
         };
+        let identity = match is_call {
+            true => RequestIdentity::of_call(&request),
+            false => RequestIdentity::of_other(&request),
+        };
         let mut call = match resumed {
             Ok(Some(call)) => call,
-            Ok(None) => match self.begin(request, is_call) {
+            Ok(None) => match self.begin(request, identity) {
                 Some(call) => call,
                 None => return,
             },
@@ -308,9 +312,9 @@ impl Work {
     }
 
     /// Begins to work on a request.
-    fn begin(&mut self, request: Request, is_call: bool) -> Option<RunningCall> {
+    fn begin(&mut self, request: Request, identity: RequestIdentity) -> Option<RunningCall> {
         let (client, session) = (Arc::clone(&self.client), Arc::clone(&self.session));
-        let (identity, permits) = (RequestIdentity::of(&request, is_call), self.permits.take()?);
+        let permits = self.permits.take()?;
         let progress = call_progress::token(&request.params).map(|token| self.reporter(token));
         let (call, questions) =
             ClientCall::open(&client.link, identity.capabilities().cloned(), progress);

@@ -6,16 +6,25 @@ use super::Progress;
 use super::error::ProtectionError;
 use crate::confine::{Limits, Protection};
 
-/// Whether the kernel counts no processes for this user: the real root.
-pub(super) fn exempt() -> bool {
+/// Whether the kernel counts the processes of a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProcessCounting {
+    Counted,
+    /// For the real root they are not.
+    Uncounted,
+}
+
+/// How the kernel treats this user.
+pub(super) fn process_counting() -> ProcessCounting {
     // A user namespace that maps all users is the first one, or stands for it.
     let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let whole = map.split_whitespace().eq(["0", "0", "4294967295"]);
-    getuid().is_root() && (whole || map.is_empty())
+    let is_exempt = getuid().is_root() && (whole || map.is_empty());
+    if is_exempt { ProcessCounting::Uncounted } else { ProcessCounting::Counted }
 }
 
 /// Sets what is to be limited, never higher than it is already.
-pub(super) fn set(limits: &Limits, exempt: bool, progress: &mut Progress) {
+pub(super) fn set(limits: &Limits, counting: ProcessCounting, progress: &mut Progress) {
     let all = [
         (Protection::CpuTime, Resource::Cpu, limits.cpu_seconds),
         (Protection::OpenFiles, Resource::Nofile, limits.open_files),
@@ -26,7 +35,7 @@ pub(super) fn set(limits: &Limits, exempt: bool, progress: &mut Progress) {
     ];
     for (protection, resource, limit) in all {
         let Some(limit) = limit else { continue };
-        if exempt && protection == Protection::Processes {
+        if counting == ProcessCounting::Uncounted && protection == Protection::Processes {
             progress.step(protection, Err(ProtectionError::UncountedProcesses));
             continue;
         }

@@ -15,7 +15,7 @@ fn request(params: Value) -> Request {
 
 /// A call that asks twice and says what it was told.
 fn call(link: &Arc<ClientLink>, of: &Request) -> RunningCall {
-    let identity = RequestIdentity::of(of, true);
+    let identity = RequestIdentity::of_call(of);
     let (asking, questions) = ClientCall::open(link, identity.capabilities().cloned(), None);
     let answer = async move {
         let mut told = Vec::new();
