@@ -63,9 +63,9 @@ fn told(facts: &Facts) -> String {
     words.join(" ")
 }
 
-/// A word in the colour of good news where it is this one.
+/// In green where it is the good word, in red otherwise.
 fn coloured(word: &str, good: &str) -> String {
-    output::verdict(word == good, &shown(word))
+    if word == good { output::good(&shown(word)) } else { output::bad(&shown(word)) }
 }
 
 fn shown(text: &str) -> String {

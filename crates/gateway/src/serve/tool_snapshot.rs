@@ -109,13 +109,6 @@ fn take_in(catalog: &mut Catalog, capability: &Capability) -> Result<(), Catalog
     }
 }
 
-/// Whether an exported name begins with that of the server.
-#[derive(Debug, Clone, Copy)]
-enum NameForm {
-    Prefixed,
-    Bare,
-}
-
 /// The proxy's names in the making: two tools never share one.
 #[derive(Default)]
 struct Names {
