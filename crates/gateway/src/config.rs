@@ -63,7 +63,7 @@ use crate::bounded_file::{self, ReadError};
 use crate::secret::{Keychain as _, KeychainError, SystemKeychain};
 
 pub use error::ConfigErrors;
-pub use http::{Http, TlsFiles};
+pub use http::{Http, ListenAddressError, TlsFiles};
 pub use log::{CheckpointTarget, Log, Signing, Target};
 pub use memory::Memory;
 pub use oauth::{IntrospectionClient, OAuthResource};

@@ -153,7 +153,7 @@ impl OAuthHttpClient {
                 return Err(failed("it redirects, which is not followed"));
             }
             let (status, max_age) = (response.status().as_u16(), max_age(response.headers()));
-            let body = body(&mut response).await.map_err(&failed)?;
+            let body = body(&mut response).await.map_err(|error| failed(&error.to_string()))?;
             // A key that stands twice could be read in two ways.
             let value = canonical::parse(&body, Profile::Foreign).unwrap_or_default();
             Ok(Document { status, value, max_age })
@@ -243,11 +243,20 @@ fn max_age(headers: &HeaderMap) -> Option<Duration> {
     seconds.parse().ok().map(Duration::from_secs)
 }
 
-async fn body(response: &mut Response) -> Result<Zeroizing<Vec<u8>>, &'static str> {
+/// Why the body of an answer cannot be had.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+enum BodyError {
+    #[error("the answer broke off")]
+    Broken,
+    #[error("the answer is larger than 512 KiB")]
+    TooLarge,
+}
+
+async fn body(response: &mut Response) -> Result<Zeroizing<Vec<u8>>, BodyError> {
     let mut body = Zeroizing::new(Vec::new());
-    while let Some(chunk) = response.chunk().await.map_err(|_| "the answer broke off")? {
+    while let Some(chunk) = response.chunk().await.map_err(|_| BodyError::Broken)? {
         if body.len().saturating_add(chunk.len()) > MAX_DOCUMENT {
-            return Err("the answer is larger than 512 KiB");
+            return Err(BodyError::TooLarge);
         }
         body.extend_from_slice(&chunk);
     }

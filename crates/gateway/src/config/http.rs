@@ -30,6 +30,11 @@ pub struct Http {
     pub tls: Option<TlsFiles>,
 }
 
+/// A text that is no address with a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("write an address and a port: `127.0.0.1:8700`")]
+pub struct ListenAddressError;
+
 /// The files that TLS is ended with, which are read again when they change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
@@ -43,10 +48,9 @@ impl Http {
     /// The settings for this address, and nothing else allowed.
     ///
     /// # Errors
-    /// What is wrong with the address.
-    pub fn at(listen: &str) -> Result<Self, &'static str> {
-        let listen: SocketAddr =
-            listen.parse().map_err(|_| "write an address and a port: `127.0.0.1:8700`")?;
+    /// [`ListenAddressError`], when this is no address with a port.
+    pub fn at(listen: &str) -> Result<Self, ListenAddressError> {
+        let listen: SocketAddr = listen.parse().map_err(|_| ListenAddressError)?;
         let (hosts, origins) = (Vec::new(), Vec::new());
         Ok(Self { listen, hosts, origins, anonymous: false, oauth: None, tls: None })
     }
@@ -72,7 +76,7 @@ pub(super) fn read(
         Ok(http) => http,
         Err(remedy) => {
             let message = format!("`{}` is no address", shown(listen.text(out)?));
-            out.push(listen.finding("config.http_address", message, remedy));
+            out.push(listen.finding("config.http_address", message, remedy.to_string()));
             return None;
         }
     };

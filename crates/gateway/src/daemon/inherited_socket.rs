@@ -60,24 +60,39 @@ pub(super) fn take(folder: &DaemonFolder) -> Result<Option<UnixListener>, Daemon
     let taken = ListenFd::from_env().take_unix_listener(0);
     let listener = taken.map_err(|error| refused(error.to_string()))?;
     let listener = listener.ok_or_else(|| refused("no socket was passed".to_owned()))?;
-    check(&listener, folder.socket()).map_err(|problem| refused(problem.to_owned()))?;
+    check(&listener, folder.socket()).map_err(|error| refused(error.to_string()))?;
     listener.set_nonblocking(true).map_err(|error| refused(error.to_string()))?;
     Ok(Some(listener))
 }
 
-/// Why this listener is not the one that clients look for.
-fn check(listener: &UnixListener, socket: &Path) -> Result<(), &'static str> {
+/// Why a listener is not the one that clients look for.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+enum ListenerError {
+    #[error("the socket that was passed does not listen")]
+    Idle,
+    #[error("its address cannot be read")]
+    Unaddressed,
+    #[error("the socket that was passed has another address")]
+    OtherAddress,
+    #[error("its file is gone")]
+    Gone,
+    #[error("its file is not a socket of this user")]
+    OtherFile,
+}
+
+/// Whether this listener is the one that clients look for.
+fn check(listener: &UnixListener, socket: &Path) -> Result<(), ListenerError> {
     if !listens(listener).unwrap_or(false) {
-        return Err("the socket that was passed does not listen");
+        return Err(ListenerError::Idle);
     }
-    let address = listener.local_addr().map_err(|_| "its address cannot be read")?;
+    let address = listener.local_addr().map_err(|_| ListenerError::Unaddressed)?;
     if address.as_pathname() != Some(socket) {
-        return Err("the socket that was passed has another address");
+        return Err(ListenerError::OtherAddress);
     }
-    let about = std::fs::symlink_metadata(socket).map_err(|_| "its file is gone")?;
+    let about = std::fs::symlink_metadata(socket).map_err(|_| ListenerError::Gone)?;
     let own = about.uid() == rustix::process::getuid().as_raw();
     if !about.file_type().is_socket() || !own {
-        return Err("its file is not a socket of this user");
+        return Err(ListenerError::OtherFile);
     }
     Ok(())
 }

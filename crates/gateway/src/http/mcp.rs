@@ -85,7 +85,7 @@ pub(super) async fn post(
         return *response;
     }
     if !is_modern && let Err(problem) = check_headers(&parts.headers) {
-        return error(StatusCode::BAD_REQUEST, -32600, problem);
+        return error(StatusCode::BAD_REQUEST, -32600, &problem.to_string());
     }
     let (opened, session) = match session_of(&gateway, &caller, &parts.headers, &message) {
         Ok(found) => found,
@@ -322,11 +322,14 @@ fn always_ok(_: &[u8]) -> StatusCode {
     StatusCode::OK
 }
 
-fn check_headers(headers: &HeaderMap) -> Result<(), &'static str> {
+/// A revision of the protocol that is not spoken here.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("the `MCP-Protocol-Version` is not spoken here; 2025-11-25 and 2026-07-28 are")]
+struct ProtocolVersionError;
+
+fn check_headers(headers: &HeaderMap) -> Result<(), ProtocolVersionError> {
     match headers.get(VERSION).map(|version| version.to_str().unwrap_or_default()) {
-        Some(version) if !VERSIONS.contains(&version) => {
-            Err("the `MCP-Protocol-Version` is not spoken here; 2025-11-25 and 2026-07-28 are")
-        }
+        Some(version) if !VERSIONS.contains(&version) => Err(ProtocolVersionError),
         _ => Ok(()),
     }
 }
