@@ -315,18 +315,15 @@ impl Upstream {
     /// The server has answered: what failed before counts no more.
     async fn forget_failures(&self) {
         let mut state = self.state.lock().await;
-        state.failures = 0;
-        state.not_before = None;
+        (state.failures, state.not_before) = (0, None);
     }
 
     /// Drops a connection whose HTTP session the server has forgotten. That is no failure.
     async fn lost_session(&self, connection: &Arc<Connection>, error: Option<&McpError>) -> bool {
-        let Some(McpError::Http { fault: HttpFault::SessionGone, .. }) = error else {
+        let Some(error @ McpError::Http { fault: HttpFault::SessionGone, .. }) = error else {
             return false;
         };
-        if let Some(error) = error {
-            connection.retire(error);
-        }
+        connection.retire(error);
         let mut state = self.state.lock().await;
         if state.connection.as_ref().is_some_and(|live| Arc::ptr_eq(live, connection)) {
             state.connection = None;
