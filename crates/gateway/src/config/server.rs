@@ -65,7 +65,7 @@ pub(super) fn read(
     let table = node.section(&KEYS, out)?;
     let sharing = table.get("instances").map(|node| node.word(&SHARING, out));
     let sharing = sharing.unwrap_or(Some(Sharing::default()));
-    let entry = Entry { node, table, context, sharing: sharing.unwrap_or_default() };
+    let entry = UpstreamEntry { node, table, context, sharing: sharing.unwrap_or_default() };
     if table.get("disabled").and_then(|flag| flag.flag(out)).unwrap_or(false) {
         return None;
     }
@@ -126,14 +126,14 @@ pub(crate) fn legal_name(name: &str) -> String {
     if fixed.is_empty() { "server".to_owned() } else { fixed.to_owned() }
 }
 
-struct Entry<'a> {
+struct UpstreamEntry<'a> {
     node: &'a Node,
     table: &'a BTreeMap<String, Node>,
     context: &'a ExpansionContext<'a>,
     sharing: Sharing,
 }
 
-impl Entry<'_> {
+impl UpstreamEntry<'_> {
     fn transport(&self, out: &mut Vec<Finding>) -> Option<Transport> {
         let kind = match self.table.get("type") {
             Some(node) => Some(node.word(&KINDS, out)?),
