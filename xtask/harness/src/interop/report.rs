@@ -242,7 +242,7 @@ pub fn aligned(lines: &[Vec<String>]) -> String {
 }
 
 /// The beginning and the end of a long text.
-fn clipped(text: &str) -> String {
+pub fn clipped(text: &str) -> String {
     let count = text.chars().count();
     if count <= MAX_REASON {
         return text.to_owned();
