@@ -129,6 +129,22 @@ pub fn run(
     }
     let runs =
         runs(cache, weaver, &folder).map_or_else(|error| format!("{error:#}"), |n| n.to_string());
+    let cells = cells(setting, &worked, failures.len(), &runs, took);
+    let place = |failure: String| {
+        format!("{clients} clients, {kills} kills: {failure}; see {}", folder.display())
+    };
+    Ok(Summary { cells, failures: failures.into_iter().map(place).collect() })
+}
+
+/// The row of a trial.
+fn cells(
+    setting: &Setting,
+    worked: &[Worked],
+    failures: usize,
+    runs: &str,
+    took: Duration,
+) -> Vec<String> {
+    let &Setting { clients, kills, instances } = setting;
     let counted = |answer: &Answer| {
         let all = worked.iter().flat_map(|one| &one.calls);
         all.filter(|call| call.answer == *answer).count().to_string()
@@ -143,7 +159,7 @@ pub fn run(
         };
         longest(&among)
     };
-    let cells = vec![
+    vec![
         clients.to_string(),
         instances.name().to_owned(),
         kills.to_string(),
@@ -151,18 +167,14 @@ pub fn run(
         counted(&Answer::Own),
         counted(&Answer::Unknown),
         counted(&Answer::NotRun),
-        failures.len().to_string(),
+        failures.to_string(),
         longest(&|one| one.start),
         slowest(true),
         slowest(false),
-        runs,
+        runs.to_owned(),
         worked.iter().filter(|one| one.saw_another).count().to_string(),
         format!("{:.0} s", took.as_secs_f64()),
-    ];
-    let place = |failure: String| {
-        format!("{clients} clients, {kills} kills: {failure}; see {}", folder.display())
-    };
-    Ok(Summary { cells, failures: failures.into_iter().map(place).collect() })
+    ]
 }
 
 /// The table of all trials.
