@@ -1,7 +1,9 @@
 // Drives an MCP server with the TypeScript SDK: one request a line in, one answer a line out.
 //
 // Usage: session.mjs PACKAGES legacy COMMAND [ARGUMENT...]
+//        session.mjs PACKAGES legacy URL
 //
+// A server at a URL is reached over Streamable HTTP, with the bearer token in WEAVER_TOKEN if there is one.
 // PACKAGES is the folder with the `node_modules` that hold the SDK. The first line out is
 // {"protocol": VERSION}. A request is {"method": "tools/list"} or {"method": "tools/call",
 // "name": NAME, "arguments": OBJECT}; its answer is {"result": RESULT} or {"error": TEXT}. The
@@ -26,6 +28,7 @@ if (command === undefined) {
 const require = createRequire(join(packages, "package.json"));
 const { Client } = require("@modelcontextprotocol/sdk/client");
 const { StdioClientTransport } = require("@modelcontextprotocol/sdk/client/stdio.js");
+const { StreamableHTTPClientTransport } = require("@modelcontextprotocol/sdk/client/streamableHttp.js");
 
 function say(value) {
   process.stdout.write(`${JSON.stringify(value)}\n`);
@@ -46,11 +49,22 @@ async function answer(client, request) {
   }
 }
 
-const transport = new StdioClientTransport({ command, args });
+function connection() {
+  if (!command.startsWith("http://")) {
+    return new StdioClientTransport({ command, args });
+  }
+  const token = process.env.WEAVER_TOKEN;
+  const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  return new StreamableHTTPClientTransport(new URL(command), { requestInit: { headers } });
+}
+
+const transport = connection();
 let protocol;
 // The client tells its transport alone which version the server has chosen.
+const told = transport.setProtocolVersion?.bind(transport);
 transport.setProtocolVersion = (version) => {
   protocol = version;
+  told?.(version);
 };
 
 const client = new Client({ name: "weaver-interop", version: "0" });

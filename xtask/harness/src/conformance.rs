@@ -7,7 +7,7 @@
 //! not pass, and why. The client also logs in at a real authorization server, which is no scenario of
 //! the suite.
 
-mod gateway;
+pub mod gateway;
 mod provider;
 mod suite;
 

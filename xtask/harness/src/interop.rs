@@ -9,6 +9,8 @@ mod config;
 mod contracts;
 mod feature_table;
 mod features;
+mod http;
+mod many;
 mod mcporter;
 mod packages;
 mod plan;
@@ -24,16 +26,16 @@ use anyhow::{Context, Result, bail, ensure};
 use xshell::Shell;
 
 use self::feature_table::FeatureTable;
-use self::features::Route;
+use self::many::{Instances, Setting};
 use self::packages::Packages;
-use self::plan::Mode;
+use self::plan::{Mode, Transport};
 use self::report::{Outcome, Report, Row};
 use self::trial::Bench;
 use crate::counterparts::cache::Cache;
 use crate::counterparts::pins::Pins;
 use crate::counterparts::registries;
 use crate::counterparts::trust::{Documents, Trust};
-use crate::install::Installed;
+use crate::install::{Installed, Missing};
 use crate::{process, workspace};
 
 /// The server that has every feature of the protocol.
@@ -51,6 +53,40 @@ pub struct Args {
     /// Try only this server, by its name in the table.
     #[arg(long, value_name = "NAME")]
     pub server: Option<String>,
+    /// How the two sides are reached.
+    #[arg(long, value_enum, default_value = "both")]
+    pub transport: Transports,
+    /// Start so many clients at once on one configuration instead; several numbers, several trials.
+    #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "server",
+        value_parser = clap::value_parser!(u16).range(2..=200))]
+    pub clients: Vec<u16>,
+    /// Kill the daemon so often while the clients work.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "clients",
+        value_parser = clap::value_parser!(u16).range(0..=10))]
+    pub kills: u16,
+    /// Which processes of a server these clients get; each its own where it is left out.
+    #[arg(long, value_enum, requires = "clients", default_value = "client")]
+    instances: Instances,
+}
+
+/// The transports of a run.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Transports {
+    /// Standard input and output.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    Both,
+}
+
+impl Transports {
+    fn has(self, transport: Transport) -> bool {
+        match self {
+            Self::Stdio => transport == Transport::Stdio,
+            Self::Http => transport == Transport::Http,
+            Self::Both => true,
+        }
+    }
 }
 
 /// Install the counterparts, drive every pair and print the table.
@@ -67,7 +103,6 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         bail!("no server `{name}` here; the servers are {}", names.join(", "));
     }
     let weaver = program(sh, args, target)?;
-    let emit = contracts::program(sh, target)?;
     let run = target.join("interop").join("run");
     let cache = Cache::open(target, &workspace::root()?, &run)?;
     let pins = Pins::read(&cache)?;
@@ -77,6 +112,10 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
             eprintln!("error: installing from {registry} failed: {reason}");
         }
     }
+    if !args.clients.is_empty() {
+        return many_clients(&cache, &weaver, &packages, args);
+    }
+    let emit = contracts::program(sh, target)?;
     let documents = Documents { folder: &cache.script("documents"), name: "policy" };
     let trust =
         Trust::new(&cache, &weaver, &documents).context("cannot set up the signed documents")?;
@@ -84,6 +123,9 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let mut report = Report::default();
     for plan in plan::all(&pins) {
         if args.server.as_deref().is_some_and(|name| name != plan.server.name) {
+            continue;
+        }
+        if !args.transport.has(plan.transport()) {
             continue;
         }
         let row = match packages.lacks(&cache, &plan) {
@@ -104,6 +146,41 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// Drive many clients at once and print what came of it.
+fn many_clients(cache: &Cache, weaver: &Path, packages: &Packages, args: &Args) -> Result<()> {
+    for installed in [&packages.npm, &packages.python] {
+        match installed.missing() {
+            None => {}
+            Some(Missing::OutOfReach(reason)) => {
+                println!("SKIPPED: many clients: {reason}");
+                return Ok(());
+            }
+            Some(Missing::Broken(reason)) => bail!("not installed: {reason}"),
+        }
+    }
+    let documents = Documents { folder: &cache.script("many"), name: "policy" };
+    let trust =
+        Trust::new(cache, weaver, &documents).context("cannot set up the signed documents")?;
+    let server = server::ALL.iter().find(|server| server.name == FEATURE_SERVER);
+    let server = server.context("the server of the trial is not listed")?;
+    let mut summaries = Vec::new();
+    for &clients in &args.clients {
+        let setting = Setting {
+            clients: clients.into(),
+            kills: args.kills.into(),
+            instances: args.instances,
+        };
+        summaries.push(many::run((cache, weaver), &trust, server, &setting)?);
+    }
+    println!("\n{}", many::table(&summaries));
+    let failures: Vec<&String> = summaries.iter().flat_map(|one| &one.failures).collect();
+    for failure in &failures {
+        println!("FAIL: {}", report::clipped(failure));
+    }
+    ensure!(failures.is_empty(), "{} failures", failures.len());
+    Ok(())
+}
+
 /// The features of the server that has them all; nothing where another server is asked for.
 fn features(
     bench: &Bench<'_>,
@@ -119,11 +196,8 @@ fn features(
         return None;
     }
     let mut table = FeatureTable::default();
-    for route in features::ROUTES {
-        let mode = match route {
-            Route::Direct => Mode::Gateway,
-            Route::Through(mode) => mode,
-        };
+    for route in features::ROUTES.into_iter().filter(|route| args.transport.has(route.transport)) {
+        let mode = route.mode.unwrap_or(Mode::Gateway);
         let plan = of(mode)?;
         let outcomes = match packages.lacks(bench.cache, plan) {
             None => features::run(bench, plan, route),

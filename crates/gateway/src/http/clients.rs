@@ -209,8 +209,16 @@ impl Clients {
         Ok(valid.cloned())
     }
 
-    /// Writes the file whole or not at all, for this user alone.
+    /// Writes the file whole or not at all, for this user alone. Where the gateway has never run, the
+    /// folder of its store is made too, as private as the gateway makes it.
     fn write(&self, clients: Vec<HttpClient>) -> Result<(), ClientsError> {
+        if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            let mut make = fs::DirBuilder::new();
+            make.recursive(true);
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
+            make.create(folder).map_err(|error| self.failed(error))?;
+        }
         let text = serde_json::to_string_pretty(&ClientFile { v: VERSION, clients })
             .map_err(|error| self.failed(error))?;
         let fresh = self.path.with_extension("json.new");
@@ -266,6 +274,21 @@ mod tests {
         assert_eq!(clients.remove("other").unwrap_err().code(), "clients.unknown");
         assert_eq!(clients.add(new("desk", None), at(1)).unwrap_err().code(), "clients.taken");
         assert_eq!(clients.add(new("a b", None), at(1)).unwrap_err().code(), "clients.name");
+    }
+
+    #[test]
+    fn a_client_can_be_let_in_before_the_gateway_has_ever_run() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("state/.weaver");
+        let clients = Clients::of_store(&folder.join("ledger.db"));
+        let token = clients.add(new("desk", None), at(1)).unwrap();
+        assert!(clients.find(&token, at(1)).unwrap().is_some());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = fs::metadata(&folder).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "the folder of the store is private");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use super::http::{self, Listening};
 use super::mcporter::Mcporter;
 use super::plan::{self, Era, Tool};
 use super::session::Session;
@@ -17,6 +18,8 @@ use crate::counterparts::cache::Cache;
 const PATIENCE: Duration = Duration::from_secs(90);
 /// How the inspector ends after a result with `isError`.
 const TOOL_ERROR: i32 = 5;
+/// The first revision of the modern era.
+const MODERN: &str = "2026-07-28";
 
 /// A client that is ready to ask.
 pub enum Client {
@@ -41,24 +44,58 @@ impl Client {
                 Inspector::new(cache, client.era, serve, folder).map(Self::Inspector)
             }
             Tool::Mcporter => Mcporter::new(cache, serve, folder).map(Self::Mcporter),
-            Tool::PythonSdk => {
-                let mut python = cache.command(cache.python_program("python"));
-                python.arg(cache.script("session.py"));
-                Self::session(python, client.era, serve, folder)
-            }
+            Tool::PythonSdk => Self::session(Self::python(cache), client.era.name(), serve, folder),
             Tool::TypeScriptSdk => {
                 let mut node = cache.command(cache.node());
                 node.arg(cache.script("session.mjs")).arg(cache.npm());
-                Self::session(node, client.era, serve, folder)
+                Self::session(node, client.era.name(), serve, folder)
             }
         }
     }
 
+    /// Starts one process that starts the gateway two times, and asks both in turn.
+    pub fn twice(cache: &Cache, serve: &[String], folder: &Path) -> Result<Self> {
+        Self::session(Self::python(cache), "twice", serve, folder)
+    }
+
+    fn python(cache: &Cache) -> Command {
+        let mut python = cache.command(cache.python_program("python"));
+        python.arg(cache.script("session.py"));
+        python
+    }
+
     /// Starts the script of an SDK in front of the gateway.
-    fn session(mut script: Command, era: Era, serve: &[String], folder: &Path) -> Result<Self> {
+    fn session(mut script: Command, how: &str, serve: &[String], folder: &Path) -> Result<Self> {
         let log = File::create(folder.join("stderr.log"))?;
-        script.arg(era.name()).args(serve).current_dir(folder).stderr(log);
+        script.arg(how).args(serve).current_dir(folder).stderr(log);
         Ok(Self::Sdk(Box::new(Session::start(&mut script)?)))
+    }
+
+    /// Starts the script of an SDK for a gateway that listens. What version it speaks is noted as
+    /// the tap notes it.
+    pub fn over_http(
+        cache: &Cache,
+        client: plan::Client,
+        gateway: &Listening,
+        folder: &Path,
+    ) -> Result<Self> {
+        let mut script = match client.tool {
+            Tool::PythonSdk => Self::python(cache),
+            Tool::TypeScriptSdk => {
+                let mut node = cache.command(cache.node());
+                node.arg(cache.script("session.mjs")).arg(cache.npm());
+                node
+            }
+            Tool::Inspector | Tool::Mcporter => bail!("it is not driven over HTTP"),
+        };
+        script.env(http::TOKEN, gateway.token.as_deref().unwrap_or_default());
+        script.arg(client.era.name()).arg(&gateway.url).current_dir(folder);
+        let session = Session::start(script.stderr(File::create(folder.join("stderr.log"))?))?;
+        let modern = session.protocol() >= MODERN;
+        let era = if modern { Era::Modern } else { Era::Legacy };
+        let note = format!("{} {}\n", era.name(), session.protocol());
+        fs::write(folder.join("client.era"), note)?;
+        Ok(Self::Sdk(Box::new(session)))
     }
 
     /// The tools that the gateway lists.

@@ -3,30 +3,46 @@
 use super::plan::{Mode, Plan};
 use crate::counterparts::trust::Trust;
 
-/// How the server is started.
-pub struct Upstream<'a> {
-    pub command: &'a [String],
-    pub env: &'a [(String, String)],
+/// How the server is reached.
+pub enum Upstream<'a> {
+    Command { words: &'a [String], env: &'a [(String, String)] },
+    Url(&'a str),
 }
 
-/// The text of `weaver.toml`.
-pub fn text(trust: &Trust, plan: &Plan, server: &Upstream<'_>) -> String {
-    let mut upstream = toml::Table::new();
-    let mut words = server.command.iter().cloned();
-    upstream.insert("command".to_owned(), words.next().unwrap_or_default().into());
-    upstream.insert("args".to_owned(), words.collect::<Vec<String>>().into());
-    let env: toml::Table = server.env.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect();
-    upstream.insert("env".to_owned(), env.into());
+impl Upstream<'_> {
+    fn section(&self) -> toml::Table {
+        match self {
+            Self::Command { words, env } => {
+                let mut words = words.iter().cloned();
+                let program = words.next().unwrap_or_default();
+                let env = env.iter().map(|(k, v)| (k.clone(), v.clone().into()));
+                toml::Table::from_iter([
+                    ("command".to_owned(), program.into()),
+                    ("args".to_owned(), words.collect::<Vec<String>>().into()),
+                    ("env".to_owned(), env.collect::<toml::Table>().into()),
+                ])
+            }
+            Self::Url(url) => toml::Table::from_iter([("url".to_owned(), (*url).into())]),
+        }
+    }
+}
+
+/// The text of `weaver.toml`; with a port, clients come over HTTP too.
+pub fn text(trust: &Trust, plan: &Plan, server: &Upstream<'_>, port: Option<u16>) -> String {
     let gateway = match plan.mode {
         Mode::Gateway => table([("mode", "gateway".into())]),
         Mode::Proxy => table([("mode", "proxy".into()), ("unprefixed", true.into())]),
     };
-    let config = toml::Table::from_iter([
+    let mut config = toml::Table::from_iter([
         ("principal".to_owned(), table([("id", "interop".into())])),
         ("trust".to_owned(), trust.section().into()),
         ("gateway".to_owned(), gateway),
-        ("mcpServers".to_owned(), table([(plan.server.name, upstream.into())])),
+        ("mcpServers".to_owned(), table([(plan.server.name, server.section().into())])),
     ]);
+    if let Some(port) = port {
+        let listen = format!("127.0.0.1:{port}");
+        config.insert("http".to_owned(), table([("listen", listen.into())]));
+    }
     config.to_string()
 }
 

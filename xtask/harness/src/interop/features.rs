@@ -11,10 +11,12 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use self::peer::{ELICITED, Peer, ROOT, SAMPLED};
-use super::config;
-use super::plan::{Mode, Plan};
+use super::config::{self, Upstream};
+use super::http::Listening;
+use super::plan::{Mode, Plan, Transport};
 use super::report::Outcome;
 use super::trial::Bench;
+use crate::conformance::gateway::free_port;
 
 const RESOURCE: &str = "demo://resource/dynamic/text/1";
 /// What the server says of its resource.
@@ -22,22 +24,33 @@ const RESOURCE_TEXT: &str = "Resource 1: This is a plaintext resource";
 
 /// How the server is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route {
-    Direct,
-    Through(Mode),
+pub struct Route {
+    /// Directly, where there is none.
+    pub mode: Option<Mode>,
+    /// That of both sides.
+    pub transport: Transport,
 }
 
 /// All of them, in the order of the columns.
-pub const ROUTES: [Route; 3] =
-    [Route::Direct, Route::Through(Mode::Gateway), Route::Through(Mode::Proxy)];
+pub const ROUTES: [Route; 6] = [
+    Route { mode: None, transport: Transport::Stdio },
+    Route { mode: Some(Mode::Gateway), transport: Transport::Stdio },
+    Route { mode: Some(Mode::Proxy), transport: Transport::Stdio },
+    Route { mode: None, transport: Transport::Http },
+    Route { mode: Some(Mode::Gateway), transport: Transport::Http },
+    Route { mode: Some(Mode::Proxy), transport: Transport::Http },
+];
 
 impl Route {
     /// Its column.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Direct => "direct",
-            Self::Through(Mode::Gateway) => "gateway",
-            Self::Through(Mode::Proxy) => "proxy",
+        match (self.transport, self.mode) {
+            (Transport::Stdio, None) => "direct",
+            (Transport::Stdio, Some(Mode::Gateway)) => "gateway",
+            (Transport::Stdio, Some(Mode::Proxy)) => "proxy",
+            (Transport::Http, None) => "direct, HTTP",
+            (Transport::Http, Some(Mode::Gateway)) => "gateway, HTTP",
+            (Transport::Http, Some(Mode::Proxy)) => "proxy, HTTP",
         }
     }
 }
@@ -66,7 +79,7 @@ pub const FEATURES: [Feature; 12] = [
 
 /// Tries all features on one route, each with a server of its own, so that none depends on another.
 pub fn run(bench: &Bench<'_>, plan: &Plan, route: Route) -> Vec<Outcome> {
-    let folder = bench.cache.run().join(format!("features-{}", route.name()));
+    let folder = bench.cache.run().join(format!("features-{}", route.name().replace(", ", "-")));
     let outcome = |feature: &Feature| {
         let folder = folder.join(feature.name.replace(' ', "-"));
         match attempt(bench, plan, &Place { route, folder: &folder }, feature) {
@@ -84,32 +97,70 @@ struct Place<'a> {
 }
 
 fn attempt(bench: &Bench<'_>, plan: &Plan, place: &Place<'_>, feature: &Feature) -> Result<()> {
+    plan.server.prepare(&place.folder.join("files"))?;
+    let through = place.route.mode.filter(|mode| *mode == Mode::Gateway).map(|_| plan.server);
+    match place.route.transport {
+        Transport::Stdio => over_stdio(bench, plan, place, |command| {
+            Peer::open(command, through).and_then(|mut peer| (feature.attempt)(&mut peer))
+        }),
+        Transport::Http => over_http(bench, plan, place, |command| {
+            Peer::open(command, through).and_then(|mut peer| (feature.attempt)(&mut peer))
+        }),
+    }
+}
+
+/// Tries with the command of a server or of a gateway in front of it.
+fn over_stdio(
+    bench: &Bench<'_>,
+    plan: &Plan,
+    place: &Place<'_>,
+    attempt: impl FnOnce(&mut Command) -> Result<()>,
+) -> Result<()> {
     let files = place.folder.join("files");
-    plan.server.prepare(&files)?;
     let server = plan.server.command(bench.cache, &files);
-    let (words, mode) = match place.route {
-        Route::Direct => (server, None),
-        Route::Through(mode) => {
-            let file = place.folder.join("weaver.toml");
-            let upstream = config::Upstream { command: &server, env: &plan.server.env(&files) };
-            fs::write(&file, config::text(bench.trust, plan, &upstream))?;
-            let words = [bench.weaver, Path::new("serve"), Path::new("--config"), &file];
-            (words.map(|word| word.display().to_string()).to_vec(), Some(mode))
-        }
+    let words = if place.route.mode.is_none() {
+        server
+    } else {
+        let file = place.folder.join("weaver.toml");
+        let upstream = Upstream::Command { words: &server, env: &plan.server.env(&files) };
+        fs::write(&file, config::text(bench.trust, plan, &upstream, None))?;
+        let words = [bench.weaver, Path::new("serve"), Path::new("--config"), &file];
+        words.map(|word| word.display().to_string()).to_vec()
     };
     let (program, arguments) = words.split_first().context("an empty command line")?;
     let mut command = bench.cache.command(program);
     command.args(arguments).current_dir(place.folder);
     command.stderr(fs::File::create(place.folder.join("stderr.log"))?);
-    let through = mode.filter(|mode| *mode == Mode::Gateway).map(|_| plan.server);
-    let tried = Peer::open(&mut command, through).and_then(|mut peer| (feature.attempt)(&mut peer));
-    if mode.is_some() {
+    let tried = attempt(&mut command);
+    if place.route.mode.is_some() {
         let mut stop = Command::new(bench.weaver);
         stop.arg("stop").arg("--config").arg(place.folder.join("weaver.toml"));
         // One that has ended already is as good.
         let _ = stop.stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
     tried
+}
+
+/// Tries with a server that listens, or with a gateway that listens in front of it.
+fn over_http(
+    bench: &Bench<'_>,
+    plan: &Plan,
+    place: &Place<'_>,
+    attempt: impl FnOnce(&mut Command) -> Result<()>,
+) -> Result<()> {
+    let server = Listening::server(bench.cache, plan.server, place.folder)?;
+    let gateway = if place.route.mode.is_some() {
+        let (file, port) = (place.folder.join("weaver.toml"), free_port()?);
+        let upstream = Upstream::Url(&server.url);
+        fs::write(&file, config::text(bench.trust, plan, &upstream, Some(port)))?;
+        Some(Listening::gateway(bench.cache, bench.weaver, &file, port)?)
+    } else {
+        None
+    };
+    let mut command = gateway.as_ref().unwrap_or(&server).pipe(bench.cache);
+    command.current_dir(place.folder);
+    command.stderr(fs::File::create(place.folder.join("stderr.log"))?);
+    attempt(&mut command)
 }
 
 fn holds(value: &Value, part: &str) -> Result<()> {

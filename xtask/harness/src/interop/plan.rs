@@ -49,6 +49,24 @@ pub enum Mode {
     Proxy,
 }
 
+/// How two sides reach each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Standard input and output.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+}
+
+impl Transport {
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Stdio => "",
+            Self::Http => ", HTTP",
+        }
+    }
+}
+
 /// One row of the table.
 pub struct Plan {
     pub server: &'static Server,
@@ -58,9 +76,14 @@ pub struct Plan {
     /// The era of the gateway with the server.
     pub upstream: Era,
     pub mode: Mode,
+    /// Between client and gateway.
+    pub front: Transport,
+    /// Between gateway and server.
+    pub back: Transport,
 }
 
-const CLIENTS: [Client; 6] = [
+/// The stock clients, in the order of the table.
+pub const CLIENTS: [Client; 6] = [
     Client { tool: Tool::Inspector, era: Era::Legacy },
     Client { tool: Tool::Inspector, era: Era::Modern },
     Client { tool: Tool::PythonSdk, era: Era::Legacy },
@@ -91,10 +114,45 @@ pub fn all(pins: &Pins) -> Vec<Plan> {
             plans.push(Plan::new(pins, server, client, Era::Legacy, Mode::Proxy));
         }
     }
+    plans.extend(over_http(pins));
     plans
 }
 
+/// The rows with clients that come over HTTP: each SDK in front of a server over pipes, and of one
+/// that is reached over HTTP too.
+fn over_http(pins: &Pins) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for server in server::ALL.iter().filter(|server| PROXIED.contains(&server.name)) {
+        for mode in [Mode::Gateway, Mode::Proxy] {
+            for client in CLIENTS.into_iter().filter(|client| client.tool.is_sdk()) {
+                let front = Transport::Http;
+                for back in [Transport::Stdio, Transport::Http] {
+                    if back == Transport::Http && server.http.is_none() {
+                        continue;
+                    }
+                    let plan = Plan::new(pins, server, client, Era::Legacy, mode);
+                    let server_label = plan.server_label.clone() + back.suffix();
+                    let client_label = plan.client_label.clone() + front.suffix();
+                    plans.push(Plan { server_label, client_label, front, back, ..plan });
+                }
+            }
+        }
+    }
+    plans
+}
+
+impl Tool {
+    fn is_sdk(self) -> bool {
+        matches!(self, Self::PythonSdk | Self::TypeScriptSdk)
+    }
+}
+
 impl Plan {
+    /// That of the client; a server is reached over HTTP only behind such a client.
+    pub fn transport(&self) -> Transport {
+        self.front
+    }
+
     fn new(
         pins: &Pins,
         server: &'static Server,
@@ -116,7 +174,8 @@ impl Plan {
             (Tool::Mcporter, _) => format!("mcporter {}", pins.version("mcporter")),
         };
         let server_label = format!("{} {}", server.name, pins.version(server.package));
-        Self { server, server_label, client, client_label, upstream, mode }
+        let (front, back) = (Transport::Stdio, Transport::Stdio);
+        Self { server, server_label, client, client_label, upstream, mode, front, back }
     }
 
     /// The name of the folder of its run.
@@ -132,7 +191,9 @@ impl Plan {
             Mode::Proxy => "proxy",
         };
         let (client, upstream) = (self.client.era.name(), self.upstream.name());
-        format!("{}-{tool}-{client}-{upstream}-{mode}", self.server.name)
+        let ends = (self.front.suffix(), self.back.suffix());
+        let ends = format!("{}{}", ends.0, ends.1).replace(", ", "-");
+        format!("{}-{tool}-{client}-{upstream}-{mode}{ends}", self.server.name)
     }
 }
 

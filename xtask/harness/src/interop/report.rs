@@ -1,7 +1,7 @@
 //! The table: one row a pair, one column a step, and what went wrong below it.
 
 use super::feature_table::FeatureTable;
-use super::plan::{Mode, Plan};
+use super::plan::{Mode, Plan, Transport};
 use crate::install::Missing;
 use crate::tally::Tally;
 
@@ -38,7 +38,7 @@ impl Row {
             server: plan.server_label.clone(),
             client: plan.client_label.clone(),
             mode: plan.mode,
-            eras: (plan.client.era.name(), plan.upstream.name()),
+            eras: (plan.client.era.name(), server_era(plan)),
             steps: Vec::new(),
             missing: None,
         }
@@ -90,6 +90,14 @@ impl Row {
         cells.extend([self.eras.0, self.eras.1].map(str::to_owned));
         cells.extend(STEPS.iter().map(|step| self.outcome(step).shown().to_owned()));
         cells
+    }
+}
+
+/// The era of the gateway with the server; nothing stands between the two over HTTP.
+fn server_era(plan: &Plan) -> &'static str {
+    match plan.back {
+        Transport::Stdio => plan.upstream.name(),
+        Transport::Http => "-",
     }
 }
 
@@ -242,7 +250,7 @@ pub fn aligned(lines: &[Vec<String>]) -> String {
 }
 
 /// The beginning and the end of a long text.
-fn clipped(text: &str) -> String {
+pub fn clipped(text: &str) -> String {
     let count = text.chars().count();
     if count <= MAX_REASON {
         return text.to_owned();

@@ -31,6 +31,8 @@ pub struct Server {
     /// The script of an npm package, the program of a Python package.
     pub program: &'static str,
     pub arguments: &'static [&'static str],
+    /// The arguments with which it listens at the port in `PORT`, over Streamable HTTP.
+    pub http: Option<&'static [&'static str]>,
     pub env: &'static [(&'static str, &'static str)],
     /// Files that it finds.
     pub seed: &'static [(&'static str, &'static str)],
@@ -60,6 +62,7 @@ pub const ALL: [Server; 5] = [
         package: "@modelcontextprotocol/server-everything",
         program: "dist/index.js",
         arguments: &[],
+        http: Some(&["streamableHttp"]),
         env: &[],
         seed: &[],
         repository: false,
@@ -81,6 +84,7 @@ pub const ALL: [Server; 5] = [
         package: "@modelcontextprotocol/server-filesystem",
         program: "dist/index.js",
         arguments: &[FILES],
+        http: None,
         env: &[],
         seed: &[("note.txt", "The kettle is in the kitchen.\n")],
         repository: false,
@@ -105,6 +109,7 @@ pub const ALL: [Server; 5] = [
         package: "mcp-server-git",
         program: "mcp-server-git",
         arguments: &["--repository", FILES],
+        http: None,
         env: &[("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")],
         seed: &[("note.txt", "one\n")],
         repository: true,
@@ -126,6 +131,7 @@ pub const ALL: [Server; 5] = [
         package: "@modelcontextprotocol/server-memory",
         program: "dist/index.js",
         arguments: &[],
+        http: None,
         env: &[("MEMORY_FILE_PATH", "{files}/memory.jsonl")],
         seed: &[(
             "memory.jsonl",
@@ -150,6 +156,7 @@ pub const ALL: [Server; 5] = [
         package: "mcp-server-time",
         program: "mcp-server-time",
         arguments: &[],
+        http: None,
         env: &[],
         seed: &[],
         repository: false,
@@ -170,6 +177,15 @@ pub const ALL: [Server; 5] = [
 impl Server {
     /// The command line that starts it on a folder.
     pub fn command(&self, cache: &Cache, files: &Path) -> Vec<String> {
+        self.words(cache, files, self.arguments)
+    }
+
+    /// The command line with which it listens, where it can.
+    pub fn http_command(&self, cache: &Cache, files: &Path) -> Option<Vec<String>> {
+        Some(self.words(cache, files, self.http?))
+    }
+
+    fn words(&self, cache: &Cache, files: &Path, arguments: &[&str]) -> Vec<String> {
         let text = |path: &Path| path.display().to_string();
         let mut words = match self.registry {
             Registry::Npm => {
@@ -178,7 +194,7 @@ impl Server {
             }
             Registry::PyPi => vec![text(&cache.python_program(self.program))],
         };
-        words.extend(self.arguments.iter().map(|word| word.replace(FILES, &text(files))));
+        words.extend(arguments.iter().map(|word| word.replace(FILES, &text(files))));
         words
     }
 

@@ -20,6 +20,7 @@ pub struct Session {
     group: Group,
     stdin: Option<ChildStdin>,
     lines: mpsc::Receiver<String>,
+    protocol: String,
 }
 
 impl Session {
@@ -28,12 +29,18 @@ impl Session {
         let mut group = Group::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
         let stdin = group.leader().stdin.take();
         let stdout = group.leader().stdout.take().context("no standard output to read")?;
-        let mut session = Self { group, stdin, lines: lines(stdout) };
+        let mut session = Self { group, stdin, lines: lines(stdout), protocol: String::new() };
         let opened = session.receive().context("no handshake")?;
-        if opened["protocol"].as_str().is_none() {
-            bail!("no handshake: {opened}");
+        match opened["protocol"].as_str() {
+            Some(protocol) => session.protocol = protocol.to_owned(),
+            None => bail!("no handshake: {opened}"),
         }
         Ok(session)
+    }
+
+    /// The revision that both sides agreed on.
+    pub fn protocol(&self) -> &str {
+        &self.protocol
     }
 
     /// Asks and waits for the answer.

@@ -9,11 +9,14 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::plan::{Era, Mode, Plan};
+use super::config::{self, Upstream};
+use super::http::Listening;
+use super::plan::{Era, Mode, Plan, Transport};
 use super::report::{self, Outcome, Row};
 use super::server::Call;
-use super::{config, tap};
+use super::tap;
 use crate::child;
+use crate::conformance::gateway::free_port;
 use crate::counterparts::cache::Cache;
 use crate::counterparts::trust::Trust;
 
@@ -61,23 +64,40 @@ struct Trial<'a> {
     plan: &'a Plan,
     folder: PathBuf,
     client: Client,
+    /// What listens; first the gateway ends, then its server.
+    _listening: Vec<Listening>,
 }
 
 impl<'a> Trial<'a> {
     fn open(bench: &'a Bench<'a>, plan: &'a Plan, folder: &Path) -> Result<Self> {
         let files = folder.join("files");
         plan.server.prepare(&files)?;
-        let server = plan.server.command(bench.cache, &files);
-        let modern_only = plan.upstream == Era::Modern;
-        let server = tap::tapped(bench.cache, &folder.join("server.era"), modern_only, server);
         let file = folder.join("weaver.toml");
-        let upstream = config::Upstream { command: &server, env: &plan.server.env(&files) };
-        fs::write(&file, config::text(bench.trust, plan, &upstream))?;
-        let serve = [bench.weaver, Path::new("serve"), Path::new("--config"), &file];
-        let serve = serve.map(|word| word.display().to_string()).to_vec();
-        let serve = tap::tapped(bench.cache, &folder.join("client.era"), false, serve);
-        let client = Client::start(bench.cache, plan.client, &serve, folder)?;
-        Ok(Self { bench, plan, folder: folder.to_owned(), client })
+        let mut listening = Vec::new();
+        let port = (plan.front == Transport::Http).then(free_port).transpose()?;
+        if plan.back == Transport::Http {
+            let server = Listening::server(bench.cache, plan.server, folder)?;
+            fs::write(&file, config::text(bench.trust, plan, &Upstream::Url(&server.url), port))?;
+            listening.push(server);
+        } else {
+            let server = plan.server.command(bench.cache, &files);
+            let modern_only = plan.upstream == Era::Modern;
+            let words = tap::tapped(bench.cache, &folder.join("server.era"), modern_only, server);
+            let upstream = Upstream::Command { words: &words, env: &plan.server.env(&files) };
+            fs::write(&file, config::text(bench.trust, plan, &upstream, port))?;
+        }
+        let client = if let Some(port) = port {
+            let gateway = Listening::gateway(bench.cache, bench.weaver, &file, port)?;
+            let client = Client::over_http(bench.cache, plan.client, &gateway, folder)?;
+            listening.insert(0, gateway);
+            client
+        } else {
+            let serve = [bench.weaver, Path::new("serve"), Path::new("--config"), &file];
+            let serve = serve.map(|word| word.display().to_string()).to_vec();
+            let serve = tap::tapped(bench.cache, &folder.join("client.era"), false, serve);
+            Client::start(bench.cache, plan.client, &serve, folder)?
+        };
+        Ok(Self { bench, plan, folder: folder.to_owned(), client, _listening: listening })
     }
 
     /// Ends the daemon that the client left behind.
@@ -179,6 +199,10 @@ impl<'a> Trial<'a> {
     /// Both sides spoke the eras that the row says.
     fn eras(&mut self) -> Result<()> {
         tap::check("the client", &self.folder.join("client.era"), self.plan.client.era)?;
+        if self.plan.back == Transport::Http {
+            // Nothing stands between the two.
+            return Ok(());
+        }
         tap::check("the server", &self.folder.join("server.era"), self.plan.upstream)
     }
 

@@ -1,0 +1,145 @@
+//! One of many clients: it starts, lists, calls and looks at what is behind handles.
+
+use std::fs;
+use std::path::Path;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::answer::{Answer, MARK};
+use super::{ROUNDS, Shared};
+use crate::interop::client::Client;
+use crate::interop::plan;
+
+const TOOLS: [&str; 3] = ["tool_browse", "tool_execute", "tool_view"];
+
+/// One call and its answer.
+pub struct Call {
+    pub value: String,
+    pub answer: Answer,
+    pub took: Duration,
+    /// Its server appended a line.
+    pub counted: bool,
+}
+
+/// What a client did.
+#[derive(Default)]
+pub struct Worked {
+    /// It keeps one process for all calls.
+    pub session: bool,
+    /// From its start to its list of tools.
+    pub start: Option<Duration>,
+    pub calls: Vec<Call>,
+    /// Another client's handle showed it what is behind.
+    pub saw_another: bool,
+    pub failures: Vec<String>,
+}
+
+/// Does the work of one client.
+pub fn work(shared: &Shared<'_>, number: usize) -> Worked {
+    let mut worked = Worked::default();
+    let folder = shared.folder.join(format!("client-{number}"));
+    let mut client = open(shared, number, &folder, &mut worked);
+    if let Ok(client) = &mut client {
+        call_all(shared, number, client, &mut worked);
+    }
+    let done = client.and_then(|mut client| {
+        let handle = keep(&mut client, number).context("handle");
+        let (handle, failure) = match handle {
+            Ok(handle) => (handle, None),
+            Err(error) => (None, Some(error)),
+        };
+        shared.handles.lock().unwrap_or_else(PoisonError::into_inner)[number] = handle;
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(client),
+        }
+    });
+    // Also one that failed: the others wait for it.
+    shared.met.wait();
+    let done = done.and_then(|mut client| {
+        worked.saw_another = look_elsewhere(shared, number, &mut client);
+        client.close()
+    });
+    if let Err(error) = done {
+        worked.failures.push(format!("{MARK}{number}: {error:#}"));
+    }
+    worked
+}
+
+/// Starts one of the stock clients, each in turn, or the one that starts the server twice.
+fn open(shared: &Shared<'_>, number: usize, folder: &Path, worked: &mut Worked) -> Result<Client> {
+    fs::create_dir_all(folder)?;
+    let began = Instant::now();
+    let kind = plan::CLIENTS.get(number % (plan::CLIENTS.len() + 1));
+    let mut client = match kind {
+        Some(client) => Client::start(shared.cache, *client, &shared.serve, folder)?,
+        None => Client::twice(shared.cache, &shared.serve, folder)?,
+    };
+    let tools = client.list().context("list")?;
+    worked.start = Some(began.elapsed());
+    worked.session = matches!(client, Client::Sdk(_));
+    let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    ensure!(names == TOOLS, "the tools are {names:?}");
+    Ok(client)
+}
+
+fn call_all(shared: &Shared<'_>, number: usize, client: &mut Client, worked: &mut Worked) {
+    for nth in 0..ROUNDS * 2 {
+        let counted = nth % 2 == 1;
+        let value = format!("{MARK}{number}-call-{nth}-");
+        let request = if counted {
+            json!({ "capability": "notes.send_message", "arguments": { "to": value, "text": "x" } })
+        } else {
+            json!({ "capability": "everything.echo", "arguments": { "message": value } })
+        };
+        let began = Instant::now();
+        let result = client.call("tool_execute", &request);
+        let (took, answer) = (began.elapsed(), Answer::of(&result, &value));
+        if answer == Answer::Wrong {
+            worked.failures.push(format!("{value}: {}", shown(&result)));
+        }
+        worked.calls.push(Call { value, answer, took, counted });
+        shared.answered.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Has a result kept behind a handle, which itself can look at; nothing, where the call did not run.
+fn keep(client: &mut Client, number: usize) -> Result<Option<(String, String)>> {
+    let value = format!("{MARK}{number}-behind-");
+    let arguments = json!({ "message": value });
+    let request =
+        json!({ "capability": "everything.echo", "arguments": arguments, "mode": "handle_only" });
+    let kept = client.call("tool_execute", &request);
+    if matches!(Answer::of(&kept, &value), Answer::NotRun | Answer::Unknown) {
+        return Ok(None);
+    }
+    let kept = kept?;
+    let handle = kept["structuredContent"]["frame"]["handle"]["handle_id"].as_str();
+    let handle = handle.with_context(|| format!("no handle: {kept}"))?.to_owned();
+    let seen = client.call("tool_view", &json!({ "handle": handle, "limit": 10 }));
+    ensure!(Answer::of(&seen, &value) == Answer::Own, "{}", shown(&seen));
+    Ok(Some((handle, value)))
+}
+
+/// Whether what is behind the handle of the next client is shown. A handle belongs to a principal,
+/// which here is that of all clients.
+fn look_elsewhere(shared: &Shared<'_>, number: usize, client: &mut Client) -> bool {
+    let next = {
+        let handles = shared.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        handles[(number + 1) % handles.len()].clone()
+    };
+    let Some((handle, value)) = next else { return false };
+    let seen = client.call("tool_view", &json!({ "handle": handle, "limit": 10 }));
+    Answer::of(&seen, &value) == Answer::Own
+}
+
+fn shown(result: &Result<Value>) -> String {
+    match result {
+        Ok(result) => result.to_string(),
+        Err(error) => format!("{error:#}"),
+    }
+}
