@@ -1,5 +1,6 @@
 //! Drilling down into a stored result: decided anew, redacted anew, recorded before it is shown.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -8,7 +9,7 @@ use weaver_firewall::{FrameSpec, HandleError, HandleQuery, ValueSource};
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{
     CallId, CapabilityId, CapabilityRequest, Check, Contribution, Decision, EventKind, Frame,
-    HandleId, Label, Operation, ReasonCode, ResponseMode, SafetyMode, ToolResult, Verdict,
+    HandleId, Label, Operation, ReasonCode, ResponseMode, RunId, SafetyMode, ToolResult, Verdict,
 };
 
 use super::evaluate::{Question, Target, denied};
@@ -46,6 +47,18 @@ impl Kernel {
         id: &HandleId,
         query: &HandleQuery,
     ) -> Invocation {
+        self.expand_apart_from(caller, id, query, &BTreeSet::new()).await
+    }
+
+    /// The same for a host that keeps apart what the same principal does at once: what one of
+    /// `others` has stored is there for that run alone, and unknown to any other.
+    pub async fn expand_apart_from(
+        &self,
+        caller: Caller<'_>,
+        id: &HandleId,
+        query: &HandleQuery,
+        others: &BTreeSet<RunId>,
+    ) -> Invocation {
         let policy = self.policy();
         let principal = policy.granted(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
@@ -54,7 +67,7 @@ impl Kernel {
             let decision = denied(&policy, Check::System, ReasonCode::InternalError, detail);
             return Invocation { call: unnamed(), decision, result: None, request: None };
         };
-        let record = match self.find(caller, id) {
+        let record = match self.find(caller, id, others) {
             Ok(record) => record,
             Err(error) => {
                 let basis = policy.basis().clone();
@@ -109,8 +122,13 @@ impl Kernel {
         }
     }
 
-    /// The record of a handle that this principal may use.
-    fn find(&self, caller: Caller<'_>, id: &HandleId) -> Result<HandleRecord, HandleError> {
+    /// The record of a handle that this principal may use in this run.
+    fn find(
+        &self,
+        caller: Caller<'_>,
+        id: &HandleId,
+        others: &BTreeSet<RunId>,
+    ) -> Result<HandleRecord, HandleError> {
         let stored = self.ledger.read(&handle::key(&self.settings.tenant, id))?;
         let access = handle::Access {
             tenant: &caller.principal.tenant,
@@ -118,6 +136,9 @@ impl Kernel {
             now: self.now(),
         };
         let record = handle::load(id, stored.as_ref(), access)?;
+        if record.run != caller.run.run_id && others.contains(&record.run) {
+            return Err(HandleError::NotFound { id: id.clone() });
+        }
         let token = token_of(&record.call);
         let granted = RevocationScope {
             principal: &record.principal,

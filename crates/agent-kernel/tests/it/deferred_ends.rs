@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use weaver_agent_kernel::Invocation;
+use weaver_firewall::SessionBudget;
 use weaver_types::ledger::{
     Batch, Completer, Head, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent, Ticket,
 };
@@ -139,19 +140,13 @@ fn an_end_that_is_refused_after_the_answer_is_unknown_and_leaves_the_worst_label
     assert_eq!(state.label.integrity, Integrity::Untrusted);
 }
 
-#[test]
-fn what_a_call_leaves_to_be_asked_for_is_committed_before_its_answer() {
-    let ledger = Deferring::new(false);
-    let world = World::on(Arc::clone(&ledger) as Arc<dyn Ledger>, open_policy());
-    world.answering(draft("docs.read", Effects::READ_LOCAL), |_| {
-        Ok(RawResult::text("a line of a long text\n".repeat(20_000)))
-    });
-    let run = world.run();
-    // It would wait for ever on a ledger that keeps it, so another thread commits it.
-    let waits = std::thread::scope(|scope| {
+/// Whether a call waits until its end is committed: on this ledger for ever, so another thread
+/// commits it.
+fn waits(world: &World, ledger: &Deferring, run: &weaver_types::RunContext, id: &str) -> bool {
+    std::thread::scope(|scope| {
         let caller = scope.spawn(|| {
-            let asked = Asked::new("docs.read").mode(ResponseMode::Auto);
-            world.call(&run, &ana(), &asked)
+            let asked = Asked::new(id).mode(ResponseMode::Auto);
+            world.call(run, &ana(), &asked)
         });
         while !ledger.is_waiting() {
             std::thread::yield_now();
@@ -161,8 +156,38 @@ fn what_a_call_leaves_to_be_asked_for_is_committed_before_its_answer() {
         ledger.settle();
         assert!(succeeded(&caller.join().unwrap()));
         waits
+    })
+}
+
+#[test]
+fn what_a_call_leaves_to_be_asked_for_is_committed_before_its_answer() {
+    let ledger = Deferring::new(false);
+    let world = World::on(Arc::clone(&ledger) as Arc<dyn Ledger>, open_policy());
+    world.answering(draft("docs.read", Effects::READ_LOCAL), |_| {
+        Ok(RawResult::text("a line of a long text\n".repeat(20_000)))
     });
-    assert!(waits, "its handle could be lost");
+    assert!(waits(&world, &ledger, &world.run(), "docs.read"), "its handle could be lost");
+}
+
+#[test]
+fn a_mask_is_counted_before_it_is_shown_for_the_first_time() {
+    let ledger = Deferring::new(false);
+    let world = World::on(Arc::clone(&ledger) as Arc<dyn Ledger>, open_policy());
+    world.answering(draft("mail.read", Effects::READ_LOCAL), |_| {
+        Ok(RawResult::text("write to ana.lopez@acme-corp.com"))
+    });
+    let run = world.run();
+    assert!(waits(&world, &ledger, &run, "mail.read"), "its number could come again");
+    assert!(!waits(&world, &ledger, &run, "mail.read"), "its table is counted by now");
+}
+
+#[test]
+fn tokens_that_are_bounded_are_charged_before_the_answer() {
+    let ledger = Deferring::new(false);
+    let budget = SessionBudget::named("chars4").unwrap().with_total(100_000);
+    let world = World::bounded(Arc::clone(&ledger) as Arc<dyn Ledger>, open_policy(), budget);
+    world.register(vault());
+    assert!(waits(&world, &ledger, &world.run(), "vault.read"), "its charge could be lost");
 }
 
 const LEDGER: &str = "WEAVER_TEST_DEFERRED_LEDGER";

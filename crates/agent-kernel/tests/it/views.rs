@@ -1,5 +1,6 @@
 //! Drill-downs: a handle is no bearer credential.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use weaver_agent_kernel::{Caller, Invocation, Ports, RevocationSubject, block_on
 use weaver_firewall::{Firewall, HandleQuery};
 use weaver_types::{
     Effects, HandleId, ManualClock, Principal, RawResult, ReasonCode, ResponseMode, RunContext,
-    TokenId,
+    RunId, TokenId,
 };
 
 use crate::support::{
@@ -98,6 +99,23 @@ fn a_handle_of_somebody_else_looks_unknown() {
     };
     assert_eq!(blank(&theirs, &stored.handle), blank(&nobodys, &unknown));
     assert!(succeeded(&stored.view(&stored.who, &stored.handle)));
+}
+
+#[test]
+fn a_handle_of_a_run_that_is_kept_apart_is_unknown_in_another() {
+    let stored = stored();
+    let query = HandleQuery::parse(&json!({"limit": 5})).unwrap();
+    let elsewhere = stored.world.run();
+    let expand = |run: &RunContext, others: &BTreeSet<RunId>| {
+        let caller = Caller { run, principal: &stored.who };
+        let kernel = &stored.world.kernel;
+        block_on(kernel.expand_apart_from(caller, &stored.handle, &query, others))
+    };
+    let apart = BTreeSet::from([stored.run.run_id.clone()]);
+    let refused = expand(&elsewhere, &apart);
+    assert_eq!(refused.decision.primary(), ReasonCode::HandleNotFound);
+    assert!(succeeded(&expand(&stored.run, &apart)), "it is its own");
+    assert!(succeeded(&expand(&elsewhere, &BTreeSet::new())), "nobody keeps it apart");
 }
 
 #[test]

@@ -123,6 +123,39 @@ fn a_client_goes_on_when_the_daemon_is_killed_and_nothing_runs_twice() {
     assert_eq!(verified.code, 0, "{verified:?}");
 }
 
+/// The handle of a result that a client now has.
+fn stored(client: &mut Client) -> Value {
+    let arguments = json!({ "capability": "good.people", "arguments": {} });
+    let call = json!({ "name": "tool_execute", "arguments": arguments });
+    let answer = client.request("tools/call", call);
+    answer["result"]["_meta"]["weaver/handle"].clone()
+}
+
+/// What a client is told of a stored result: nothing where it is shown, else the reason.
+fn viewed(client: &mut Client, handle: &Value) -> Value {
+    let call = json!({ "name": "tool_view", "arguments": { "handle": handle } });
+    client.request("tools/call", call)["result"]["_meta"]["weaver/reason"].clone()
+}
+
+#[test]
+fn a_stored_result_is_unknown_to_other_clients_as_long_as_its_own_is_there() {
+    let shared = Shared::new("");
+    let (mut one, mut other) = (shared.open(), shared.open_from_another_process());
+    let (ones, others) = (stored(&mut one), stored(&mut other));
+    assert!(ones.is_string() && others.is_string(), "{ones} {others}");
+    assert_eq!(viewed(&mut other, &ones), "handle_not_found");
+    assert_eq!(viewed(&mut one, &others), "handle_not_found");
+    assert_eq!(viewed(&mut one, &ones), Value::Null);
+    assert_eq!(viewed(&mut other, &others), Value::Null);
+    other.finish();
+    let end = Instant::now() + Duration::from_secs(20);
+    while viewed(&mut one, &others) != Value::Null {
+        assert!(Instant::now() < end, "its client is gone");
+        thread::sleep(Duration::from_millis(50));
+    }
+    one.finish();
+}
+
 #[test]
 fn a_restart_under_load_loses_no_call() {
     let shared = Shared::new("");

@@ -1,5 +1,6 @@
 //! The gateway: everything a request needs, shared by all requests.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -115,6 +116,11 @@ impl Gateway {
         gateway.rebuild_snapshot();
         gateway.note_start().await?;
         Ok(gateway)
+    }
+
+    /// The runs of the clients that are there.
+    pub(crate) fn runs_of_clients(&self) -> Result<BTreeSet<RunId>, ServeError> {
+        self.runs.of_clients_there(&self.kernel)
     }
 
     /// Ends the run of an operator's word, whichever client's it is.

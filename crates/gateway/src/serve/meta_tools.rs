@@ -194,6 +194,9 @@ async fn view(client: &Client, mut arguments: Map<String, Value>) -> Result<Repl
     let run = client.run().await?;
     let principal = client.principal()?;
     let caller = Caller { run: &run, principal: &principal };
-    let done = client.gateway.kernel.expand(caller, &id, &query).await;
+    // What another client has is its own as long as it is there. Results of one that is gone can be
+    // read on: some clients are a process a call.
+    let others = client.gateway.runs_of_clients()?;
+    let done = client.gateway.kernel.expand_apart_from(caller, &id, &query, &others).await;
     Ok(render::invocation(client, &CallOutcome::immediate(done), Some(&question)))
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weaver_agent_kernel::{Caller, Kernel, RunEnd};
-use weaver_types::ledger::{Batch, Durability, MAX_PAGE, Namespace, RecordKey};
+use weaver_types::ledger::{Batch, Durability, MAX_PAGE, Namespace, Record, RecordKey};
 use weaver_types::{Principal, RunId};
 
 use super::client_process::{ClientKey, ProcessTable};
@@ -125,6 +125,13 @@ impl Runs {
         runs
     }
 
+    /// The runs of clients that are there, also of those that have not called since a restart.
+    pub(crate) fn of_clients_there(&self, kernel: &Kernel) -> Result<BTreeSet<RunId>, ServeError> {
+        let there = |stored: &CurrentRun| stored.client.as_ref().is_some_and(|one| !is_gone(one));
+        let stored = self.stored(kernel)?.into_iter().map(|(_, stored)| stored);
+        Ok(stored.filter(there).map(|stored| stored.run).collect())
+    }
+
     fn all(&self) -> Vec<Arc<RunKeeper>> {
         let keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         keepers.values().cloned().collect()
@@ -149,31 +156,42 @@ impl Runs {
         fate: impl Fn(&CurrentRun) -> Fate,
     ) -> Result<(), ServeError> {
         let (ledger, tenant) = (kernel.ledger(), &self.owner.tenant);
-        let mut after: Option<String> = None;
-        for _ in 0..MAX_PAGES {
-            let page = ledger.list(tenant, Namespace::CurrentRun, after.as_deref(), MAX_PAGE)?;
-            let Some((last, _)) = page.last() else { break };
-            after = Some(last.clone());
-            for (id, record) in page {
-                let Ok(stored) = CurrentRun::read(&id, &record.value) else { continue };
-                let mut batch = Batch::new(Durability::Os);
-                batch.delete.push(RecordKey::new(tenant.clone(), Namespace::CurrentRun, id));
-                match fate(&stored) {
-                    Fate::Stays => {}
-                    Fate::Removed => {
-                        ledger.commit(batch).await?;
-                    }
-                    Fate::Ended(end) => {
-                        let run = stored.context(&self.source.begin(&self.owner)?);
-                        let id = stored.principal.clone();
-                        let principal = Principal { id, ..self.owner.clone() };
-                        let caller = Caller { run: &run, principal: &principal };
-                        record_end(kernel, caller, end, batch).await?;
-                    }
+        for (id, stored) in self.stored(kernel)? {
+            let mut batch = Batch::new(Durability::Os);
+            batch.delete.push(RecordKey::new(tenant.clone(), Namespace::CurrentRun, id));
+            match fate(&stored) {
+                Fate::Stays => {}
+                Fate::Removed => {
+                    ledger.commit(batch).await?;
+                }
+                Fate::Ended(end) => {
+                    let run = stored.context(&self.source.begin(&self.owner)?);
+                    let id = stored.principal.clone();
+                    let principal = Principal { id, ..self.owner.clone() };
+                    let caller = Caller { run: &run, principal: &principal };
+                    record_end(kernel, caller, end, batch).await?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// The records of current runs that can be read, by their ids.
+    fn stored(&self, kernel: &Kernel) -> Result<Vec<(String, CurrentRun)>, ServeError> {
+        let mut all = Vec::new();
+        let mut after: Option<String> = None;
+        for _ in 0..MAX_PAGES {
+            let tenant = &self.owner.tenant;
+            let page =
+                kernel.ledger().list(tenant, Namespace::CurrentRun, after.as_deref(), MAX_PAGE)?;
+            let Some((last, _)) = page.last() else { break };
+            after = Some(last.clone());
+            let read = |(id, record): (String, Record)| {
+                CurrentRun::read(&id, &record.value).ok().map(|stored| (id, stored))
+            };
+            all.extend(page.into_iter().filter_map(read));
+        }
+        Ok(all)
     }
 }
 

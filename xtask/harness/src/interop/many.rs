@@ -18,7 +18,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 pub use self::answer::Answer;
-use self::worker::Worked;
+use self::worker::{KeptResult, Worked};
 use super::report::aligned;
 use super::server::Server;
 use crate::child;
@@ -65,7 +65,7 @@ struct Shared<'a> {
     /// How many calls have been answered.
     answered: AtomicUsize,
     /// The handle of each client, and the value behind it.
-    handles: Mutex<Vec<Option<(String, String)>>>,
+    handles: Mutex<Vec<Option<KeptResult>>>,
     /// All handles are there.
     met: Barrier,
 }

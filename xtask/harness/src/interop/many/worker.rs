@@ -25,6 +25,15 @@ pub struct Call {
     pub counted: bool,
 }
 
+/// A result that a client keeps behind a handle.
+#[derive(Clone)]
+pub struct KeptResult {
+    handle: String,
+    value: String,
+    /// Its client is one process for all calls, which is still there.
+    session: bool,
+}
+
 /// What a client did.
 #[derive(Default)]
 pub struct Worked {
@@ -61,7 +70,16 @@ pub fn work(shared: &Shared<'_>, number: usize) -> Worked {
     // Also one that failed: the others wait for it.
     shared.met.wait();
     let done = done.and_then(|mut client| {
-        worked.saw_another = look_elsewhere(shared, number, &mut client);
+        let looked = look_elsewhere(shared, number, &mut client);
+        Ok((client, looked))
+    });
+    // A client whose handle is looked at is still there.
+    shared.met.wait();
+    let done = done.and_then(|(mut client, looked)| {
+        worked.saw_another = looked.is_some();
+        if looked.is_some_and(|looked| looked.session) {
+            worked.failures.push(format!("{MARK}{number}: saw what another client keeps"));
+        }
         client.close()
     });
     if let Err(error) = done {
@@ -108,7 +126,7 @@ fn call_all(shared: &Shared<'_>, number: usize, client: &mut Client, worked: &mu
 }
 
 /// Has a result kept behind a handle, which itself can look at; nothing, where the call did not run.
-fn keep(client: &mut Client, number: usize) -> Result<Option<(String, String)>> {
+fn keep(client: &mut Client, number: usize) -> Result<Option<KeptResult>> {
     let value = format!("{MARK}{number}-behind-");
     let arguments = json!({ "message": value });
     let request =
@@ -122,19 +140,19 @@ fn keep(client: &mut Client, number: usize) -> Result<Option<(String, String)>> 
     let handle = handle.with_context(|| format!("no handle: {kept}"))?.to_owned();
     let seen = client.call("tool_view", &json!({ "handle": handle, "limit": 10 }));
     ensure!(Answer::of(&seen, &value) == Answer::Own, "{}", shown(&seen));
-    Ok(Some((handle, value)))
+    Ok(Some(KeptResult { handle, value, session: matches!(client, Client::Sdk(_)) }))
 }
 
-/// Whether what is behind the handle of the next client is shown. A handle belongs to a principal,
-/// which here is that of all clients.
-fn look_elsewhere(shared: &Shared<'_>, number: usize, client: &mut Client) -> bool {
+/// What is behind the handle of the next client, where it is shown. It must not be as long as that
+/// client is there; of one that was a process for each call it is, for all act as one principal.
+fn look_elsewhere(shared: &Shared<'_>, number: usize, client: &mut Client) -> Option<KeptResult> {
     let next = {
         let handles = shared.handles.lock().unwrap_or_else(PoisonError::into_inner);
         handles[(number + 1) % handles.len()].clone()
     };
-    let Some((handle, value)) = next else { return false };
-    let seen = client.call("tool_view", &json!({ "handle": handle, "limit": 10 }));
-    Answer::of(&seen, &value) == Answer::Own
+    let next = next?;
+    let seen = client.call("tool_view", &json!({ "handle": next.handle, "limit": 10 }));
+    (Answer::of(&seen, &next.value) == Answer::Own).then_some(next)
 }
 
 fn shown(result: &Result<Value>) -> String {
