@@ -134,7 +134,8 @@ fn stored(client: &mut Client) -> Value {
 /// What a client is told of a stored result: nothing where it is shown, else the reason.
 fn viewed(client: &mut Client, handle: &Value) -> Value {
     let call = json!({ "name": "tool_view", "arguments": { "handle": handle } });
-    client.request("tools/call", call)["result"]["_meta"]["weaver/reason"].clone()
+    let answer = client.request("tools/call", call);
+    answer["result"]["structuredContent"]["reason"].clone()
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::serve::instance_key::InstanceKey;
 use crate::serve::server_events::ServerEvents;
 
 /// The most dedicated instances of a server.
-const MAX_DEDICATED: usize = 32;
+const MAX_DEDICATED: usize = 64;
 /// How long a call waits for its instance to start.
 const MAX_START: Duration = Duration::from_secs(25);
 /// How long an instance that serves a folder may be idle.
