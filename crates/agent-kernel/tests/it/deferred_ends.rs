@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use weaver_agent_kernel::Invocation;
@@ -151,7 +152,10 @@ fn waits(world: &World, ledger: &Deferring, run: &weaver_types::RunContext, id: 
         while !ledger.is_waiting() {
             std::thread::yield_now();
         }
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        let end = Instant::now() + Duration::from_secs(1);
+        while !caller.is_finished() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let waits = !caller.is_finished();
         ledger.settle();
         assert!(succeeded(&caller.join().unwrap()));
