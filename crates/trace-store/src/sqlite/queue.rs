@@ -132,11 +132,11 @@ impl Queue {
         let is_small = waiting.work.len() <= LED / 2 && waiting.bytes <= LED_BYTES / 2;
         if is_small {
             waiting.deferred += 1;
-            waiting.lingering = true;
-        }
-        // A thread that sleeps for a while finds it when it wakes.
-        if is_small && waiting.sleep == Sleep::Timed {
-            return;
+            let looks_soon = std::mem::replace(&mut waiting.lingering, true);
+            // A thread that looks after such batches finds it; one that sleeps for longer does not.
+            if looks_soon && waiting.sleep == Sleep::Timed {
+                return;
+            }
         }
         let sleeps = std::mem::take(&mut waiting.sleep) != Sleep::Awake;
         drop(waiting);

@@ -13,22 +13,19 @@ use crate::support::{numbered, open};
 fn a_lone_batch_that_is_not_synced_is_committed_by_whoever_waits_for_it() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = open(&folder.path().join("ledger.db"));
-    let mut led = 0;
-    for n in 0..100 {
+    // From here on the thread has nothing to look after: so many commits make no checkpoint due.
+    while ledger.is_sweeping() || ledger.is_erasing() {
+        std::thread::yield_now();
+    }
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    for n in 0..40 {
         let mut ticket = pin!(ledger.commit(numbered(n, Durability::Os)));
-        let mut context = Context::from_waker(Waker::noop());
-        // The first look commits it, unless the thread looked after its file just then.
-        let mut polled = ticket.as_mut().poll(&mut context);
-        led += u64::from(polled.is_ready());
-        while polled.is_pending() {
-            std::thread::yield_now();
-            polled = ticket.as_mut().poll(&mut context);
-        }
+        // The first look commits it: nobody is there to wake this task later.
+        let polled = ticket.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         let Poll::Ready(Ok(receipt)) = polled else { panic!("{n}: {polled:?}") };
         assert_eq!(receipt.first_seq, Some(n));
         assert_eq!(ledger.head().unwrap().size, n + 1);
     }
-    assert!(led >= 80, "only {led} of 100 were committed by who waited for them");
 }
 
 #[test]

@@ -131,3 +131,19 @@ fn what_callers_leave_due_wakes_a_thread_that_sleeps_soundly() {
     queue.note_led(true);
     assert_eq!(sleeper.join().unwrap(), QueueEvent::Due);
 }
+
+#[test]
+fn what_is_deferred_is_not_left_to_a_thread_that_sleeps_for_long() {
+    let queue = std::sync::Arc::new(Queue::default());
+    let sleeper = {
+        let queue = std::sync::Arc::clone(&queue);
+        std::thread::spawn(move || queue.wait(Some(Duration::from_secs(3_600))))
+    };
+    while queue.lock().unwrap().sleep != Sleep::Timed {
+        std::thread::yield_now();
+    }
+    let ticket = queue.enqueue(prepared(1), None);
+    queue.defer();
+    assert_eq!(sleeper.join().unwrap(), QueueEvent::Work);
+    drop(ticket);
+}
