@@ -26,7 +26,7 @@ use anyhow::{Context, Result, bail, ensure};
 use xshell::Shell;
 
 use self::feature_table::FeatureTable;
-use self::many::{Instances, Setting};
+use self::many::{Instances, TrialSetting};
 use self::packages::Packages;
 use self::plan::{Mode, Transport};
 use self::report::{Outcome, Report, Row};
@@ -165,12 +165,12 @@ fn many_clients(cache: &Cache, weaver: &Path, packages: &Packages, args: &Args) 
     let server = server.context("the server of the trial is not listed")?;
     let mut summaries = Vec::new();
     for &clients in &args.clients {
-        let setting = Setting {
+        let setting = TrialSetting {
             clients: clients.into(),
             kills: args.kills.into(),
             instances: args.instances,
         };
-        summaries.push(many::run((cache, weaver), &trust, server, &setting)?);
+        summaries.push(many::run(cache, weaver, &trust, server, &setting)?);
     }
     println!("\n{}", many::table(&summaries));
     let failures: Vec<&String> = summaries.iter().flat_map(|one| &one.failures).collect();

@@ -120,7 +120,7 @@ impl Gateway {
 
     /// The runs of the clients that are there.
     pub(crate) fn runs_of_clients(&self) -> Result<BTreeSet<RunId>, ServeError> {
-        self.runs.of_clients_there(&self.kernel)
+        self.runs.of_present_clients(&self.kernel)
     }
 
     /// Ends the run of an operator's word, whichever client's it is.

@@ -126,7 +126,10 @@ impl Runs {
     }
 
     /// The runs of clients that are there, also of those that have not called since a restart.
-    pub(crate) fn of_clients_there(&self, kernel: &Kernel) -> Result<BTreeSet<RunId>, ServeError> {
+    pub(crate) fn of_present_clients(
+        &self,
+        kernel: &Kernel,
+    ) -> Result<BTreeSet<RunId>, ServeError> {
         let there = |stored: &CurrentRun| stored.client.as_ref().is_some_and(|one| !is_gone(one));
         let stored = self.stored(kernel)?.into_iter().map(|(_, stored)| stored);
         Ok(stored.filter(there).map(|stored| stored.run).collect())

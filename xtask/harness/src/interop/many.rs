@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-pub use self::answer::Answer;
-use self::worker::{KeptResult, Worked};
+pub use self::answer::CallAnswer;
+use self::worker::{ClientWork, KeptResult};
 use super::report::aligned;
 use super::server::Server;
 use crate::child;
@@ -32,7 +32,7 @@ const ROUNDS: usize = 3;
 const LULL: Duration = Duration::from_secs(240);
 
 /// How many clients there are, and how often the daemon is killed under them.
-pub struct Setting {
+pub struct TrialSetting {
     pub clients: usize,
     pub kills: usize,
     pub instances: Instances,
@@ -44,7 +44,7 @@ pub enum Instances {
     /// Each its own.
     Client,
     /// All the same.
-    Shared,
+    TrialState,
 }
 
 impl Instances {
@@ -52,13 +52,13 @@ impl Instances {
     fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
-            Self::Shared => "shared",
+            Self::TrialState => "shared",
         }
     }
 }
 
 /// What all clients of a trial share.
-struct Shared<'a> {
+struct TrialState<'a> {
     cache: &'a Cache,
     serve: Vec<String>,
     folder: &'a Path,
@@ -71,19 +71,20 @@ struct Shared<'a> {
 }
 
 /// What came of a trial.
-pub struct Summary {
+pub struct TrialSummary {
     cells: Vec<String>,
     pub failures: Vec<String>,
 }
 
 /// Starts all clients at the same time and waits for the last.
 pub fn run(
-    (cache, weaver): (&Cache, &Path),
+    cache: &Cache,
+    weaver: &Path,
     trust: &Trust,
     server: &Server,
-    setting: &Setting,
-) -> Result<Summary> {
-    let &Setting { clients, kills, instances } = setting;
+    setting: &TrialSetting,
+) -> Result<TrialSummary> {
+    let &TrialSetting { clients, kills, instances } = setting;
     let folder = cache.run().join(format!("clients-{clients}-{}-{kills}", instances.name()));
     let files = folder.join("files");
     fs::create_dir_all(files.join("notes"))?;
@@ -95,7 +96,7 @@ pub fn run(
     let servers = [(server.name, server.command(cache, &files)), ("notes", counting)];
     fs::write(&config, text(trust, servers, instances))?;
     let serve = [weaver, Path::new("serve"), Path::new("--config"), &config];
-    let shared = Shared {
+    let shared = TrialState {
         cache,
         serve: serve.map(|word| word.display().to_string()).to_vec(),
         folder: &folder,
@@ -109,7 +110,8 @@ pub fn run(
         let start = |number| scope.spawn(move || worker::work(shared, number));
         let workers: Vec<_> = (0..clients).map(start).collect();
         let killed = kill(weaver, &config, shared, setting);
-        let worked: Vec<Worked> = workers.into_iter().filter_map(|one| one.join().ok()).collect();
+        let worked: Vec<ClientWork> =
+            workers.into_iter().filter_map(|one| one.join().ok()).collect();
         (worked, killed)
     });
     let took = began.elapsed();
@@ -133,28 +135,28 @@ pub fn run(
     let place = |failure: String| {
         format!("{clients} clients, {kills} kills: {failure}; see {}", folder.display())
     };
-    Ok(Summary { cells, failures: failures.into_iter().map(place).collect() })
+    Ok(TrialSummary { cells, failures: failures.into_iter().map(place).collect() })
 }
 
 /// The row of a trial.
 fn cells(
-    setting: &Setting,
-    worked: &[Worked],
+    setting: &TrialSetting,
+    worked: &[ClientWork],
     failures: usize,
     runs: &str,
     took: Duration,
 ) -> Vec<String> {
-    let &Setting { clients, kills, instances } = setting;
-    let counted = |answer: &Answer| {
+    let &TrialSetting { clients, kills, instances } = setting;
+    let counted = |answer: &CallAnswer| {
         let all = worked.iter().flat_map(|one| &one.calls);
         all.filter(|call| call.answer == *answer).count().to_string()
     };
-    let longest = |of: &dyn Fn(&Worked) -> Option<Duration>| {
+    let longest = |of: &dyn Fn(&ClientWork) -> Option<Duration>| {
         let longest = worked.iter().filter_map(of).max().unwrap_or_default();
         format!("{:.1} s", longest.as_secs_f64())
     };
     let slowest = |session| {
-        let among = move |one: &Worked| {
+        let among = move |one: &ClientWork| {
             one.calls.iter().map(|call| call.took).max().filter(|_| one.session == session)
         };
         longest(&among)
@@ -164,9 +166,9 @@ fn cells(
         instances.name().to_owned(),
         kills.to_string(),
         worked.iter().map(|one| one.calls.len()).sum::<usize>().to_string(),
-        counted(&Answer::Own),
-        counted(&Answer::Unknown),
-        counted(&Answer::NotRun),
+        counted(&CallAnswer::Own),
+        counted(&CallAnswer::Unknown),
+        counted(&CallAnswer::NotRun),
         failures.to_string(),
         longest(&|one| one.start),
         slowest(true),
@@ -178,7 +180,7 @@ fn cells(
 }
 
 /// The table of all trials.
-pub fn table(summaries: &[Summary]) -> String {
+pub fn table(summaries: &[TrialSummary]) -> String {
     let head = [
         "clients",
         "instances",
@@ -223,7 +225,12 @@ fn text(trust: &Trust, servers: [(&str, Vec<String>); 2], instances: Instances) 
 }
 
 /// Kills the daemon each time that another part of the work is done.
-fn kill(weaver: &Path, config: &Path, shared: &Shared<'_>, setting: &Setting) -> Result<()> {
+fn kill(
+    weaver: &Path,
+    config: &Path,
+    shared: &TrialState<'_>,
+    setting: &TrialSetting,
+) -> Result<()> {
     let all = setting.clients * ROUNDS * 2;
     for nth in 1..=setting.kills {
         let until = Instant::now() + LULL;
@@ -243,14 +250,14 @@ fn kill(weaver: &Path, config: &Path, shared: &Shared<'_>, setting: &Setting) ->
 }
 
 /// What the file of effects says otherwise than the answers.
-fn miscounted(worked: &Worked, effects: &str) -> Vec<String> {
+fn miscounted(worked: &ClientWork, effects: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for call in worked.calls.iter().filter(|call| call.counted) {
         let ran = effects.lines().filter(|line| line.contains(&call.value)).count();
         let right = match call.answer {
-            Answer::Own => ran == 1,
-            Answer::NotRun => ran == 0,
-            Answer::Unknown | Answer::Wrong => ran <= 1,
+            CallAnswer::Own => ran == 1,
+            CallAnswer::NotRun => ran == 0,
+            CallAnswer::Unknown | CallAnswer::Wrong => ran <= 1,
         };
         if !right {
             wrong.push(format!("{}: answered {:?}, ran {ran} times", call.value, call.answer));

@@ -11,7 +11,7 @@ const NOT_RUN: [&str; 2] = ["No tool was called", "Nothing was executed"];
 
 /// How a call was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum CallAnswer {
     /// With the value of the call, and no other.
     Own,
     /// Nobody knows whether it ran, and the answer says so.
@@ -22,7 +22,7 @@ pub enum Answer {
     Wrong,
 }
 
-impl Answer {
+impl CallAnswer {
     /// Reads the answer to a call with this value.
     pub fn of(result: &Result<Value>, value: &str) -> Self {
         let text = match result {
@@ -55,23 +55,23 @@ mod tests {
     #[test]
     fn a_foreign_value_is_no_answer_of_its_own() {
         let said = |text: &str| Ok(json!({ "content": [{ "type": "text", "text": text }] }));
-        let of = |text: &str| Answer::of(&said(text), "client-1-call-1-");
-        assert_eq!(of("Echo: client-1-call-1-"), Answer::Own);
-        assert_eq!(of("Echo: client-11-call-1-"), Answer::Wrong);
-        assert_eq!(of("Echo: client-1-call-1- client-2-call-1-"), Answer::Wrong);
-        assert_eq!(of(""), Answer::Wrong);
+        let of = |text: &str| CallAnswer::of(&said(text), "client-1-call-1-");
+        assert_eq!(of("Echo: client-1-call-1-"), CallAnswer::Own);
+        assert_eq!(of("Echo: client-11-call-1-"), CallAnswer::Wrong);
+        assert_eq!(of("Echo: client-1-call-1- client-2-call-1-"), CallAnswer::Wrong);
+        assert_eq!(of(""), CallAnswer::Wrong);
     }
 
     #[test]
     fn only_what_says_so_is_unknown_or_did_not_run() {
         let refusal =
             json!({ "isError": true, "content": [{ "text": "{\"reason\":\"outcome_unknown\"}" }] });
-        assert_eq!(Answer::of(&Ok(refusal), "client-1-"), Answer::Unknown);
+        assert_eq!(CallAnswer::of(&Ok(refusal), "client-1-"), CallAnswer::Unknown);
         let denied = json!({ "isError": true, "content": [{ "text": "client-1-" }] });
-        assert_eq!(Answer::of(&Ok(denied), "client-1-"), Answer::Wrong);
-        let of = |text: &'static str| Answer::of(&Err(anyhow!(text)), "client-1-");
-        assert_eq!(of("Weaver cannot serve: x. No tool was called."), Answer::NotRun);
-        assert_eq!(of("upstream_unavailable. Nothing was executed."), Answer::NotRun);
-        assert_eq!(of("Connection closed"), Answer::Wrong);
+        assert_eq!(CallAnswer::of(&Ok(denied), "client-1-"), CallAnswer::Wrong);
+        let of = |text: &'static str| CallAnswer::of(&Err(anyhow!(text)), "client-1-");
+        assert_eq!(of("Weaver cannot serve: x. No tool was called."), CallAnswer::NotRun);
+        assert_eq!(of("upstream_unavailable. Nothing was executed."), CallAnswer::NotRun);
+        assert_eq!(of("Connection closed"), CallAnswer::Wrong);
     }
 }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::answer::{Answer, MARK};
-use super::{ROUNDS, Shared};
+use super::answer::{CallAnswer, MARK};
+use super::{ROUNDS, TrialState};
 use crate::interop::client::Client;
 use crate::interop::plan;
 
@@ -19,7 +19,7 @@ const TOOLS: [&str; 3] = ["tool_browse", "tool_execute", "tool_view"];
 /// One call and its answer.
 pub struct Call {
     pub value: String,
-    pub answer: Answer,
+    pub answer: CallAnswer,
     pub took: Duration,
     /// Its server appended a line.
     pub counted: bool,
@@ -36,7 +36,7 @@ pub struct KeptResult {
 
 /// What a client did.
 #[derive(Default)]
-pub struct Worked {
+pub struct ClientWork {
     /// It keeps one process for all calls.
     pub session: bool,
     /// From its start to its list of tools.
@@ -48,8 +48,8 @@ pub struct Worked {
 }
 
 /// Does the work of one client.
-pub fn work(shared: &Shared<'_>, number: usize) -> Worked {
-    let mut worked = Worked::default();
+pub fn work(shared: &TrialState<'_>, number: usize) -> ClientWork {
+    let mut worked = ClientWork::default();
     let folder = shared.folder.join(format!("client-{number}"));
     let mut client = open(shared, number, &folder, &mut worked);
     if let Ok(client) = &mut client {
@@ -89,7 +89,12 @@ pub fn work(shared: &Shared<'_>, number: usize) -> Worked {
 }
 
 /// Starts one of the stock clients, each in turn, or the one that starts the server twice.
-fn open(shared: &Shared<'_>, number: usize, folder: &Path, worked: &mut Worked) -> Result<Client> {
+fn open(
+    shared: &TrialState<'_>,
+    number: usize,
+    folder: &Path,
+    worked: &mut ClientWork,
+) -> Result<Client> {
     fs::create_dir_all(folder)?;
     let began = Instant::now();
     let kind = plan::CLIENTS.get(number % (plan::CLIENTS.len() + 1));
@@ -105,7 +110,7 @@ fn open(shared: &Shared<'_>, number: usize, folder: &Path, worked: &mut Worked) 
     Ok(client)
 }
 
-fn call_all(shared: &Shared<'_>, number: usize, client: &mut Client, worked: &mut Worked) {
+fn call_all(shared: &TrialState<'_>, number: usize, client: &mut Client, worked: &mut ClientWork) {
     for nth in 0..ROUNDS * 2 {
         let counted = nth % 2 == 1;
         let value = format!("{MARK}{number}-call-{nth}-");
@@ -116,8 +121,8 @@ fn call_all(shared: &Shared<'_>, number: usize, client: &mut Client, worked: &mu
         };
         let began = Instant::now();
         let result = client.call("tool_execute", &request);
-        let (took, answer) = (began.elapsed(), Answer::of(&result, &value));
-        if answer == Answer::Wrong {
+        let (took, answer) = (began.elapsed(), CallAnswer::of(&result, &value));
+        if answer == CallAnswer::Wrong {
             worked.failures.push(format!("{value}: {}", shown(&result)));
         }
         worked.calls.push(Call { value, answer, took, counted });
@@ -132,27 +137,31 @@ fn keep(client: &mut Client, number: usize) -> Result<Option<KeptResult>> {
     let request =
         json!({ "capability": "everything.echo", "arguments": arguments, "mode": "handle_only" });
     let kept = client.call("tool_execute", &request);
-    if matches!(Answer::of(&kept, &value), Answer::NotRun | Answer::Unknown) {
+    if matches!(CallAnswer::of(&kept, &value), CallAnswer::NotRun | CallAnswer::Unknown) {
         return Ok(None);
     }
     let kept = kept?;
     let handle = kept["structuredContent"]["frame"]["handle"]["handle_id"].as_str();
     let handle = handle.with_context(|| format!("no handle: {kept}"))?.to_owned();
     let seen = client.call("tool_view", &json!({ "handle": handle, "limit": 10 }));
-    ensure!(Answer::of(&seen, &value) == Answer::Own, "{}", shown(&seen));
+    ensure!(CallAnswer::of(&seen, &value) == CallAnswer::Own, "{}", shown(&seen));
     Ok(Some(KeptResult { handle, value, session: matches!(client, Client::Sdk(_)) }))
 }
 
 /// What is behind the handle of the next client, where it is shown. It must not be as long as that
 /// client is there; of one that was a process for each call it is, for all act as one principal.
-fn look_elsewhere(shared: &Shared<'_>, number: usize, client: &mut Client) -> Option<KeptResult> {
+fn look_elsewhere(
+    shared: &TrialState<'_>,
+    number: usize,
+    client: &mut Client,
+) -> Option<KeptResult> {
     let next = {
         let handles = shared.handles.lock().unwrap_or_else(PoisonError::into_inner);
         handles[(number + 1) % handles.len()].clone()
     };
     let next = next?;
     let seen = client.call("tool_view", &json!({ "handle": next.handle, "limit": 10 }));
-    (Answer::of(&seen, &next.value) == Answer::Own).then_some(next)
+    (CallAnswer::of(&seen, &next.value) == CallAnswer::Own).then_some(next)
 }
 
 fn shown(result: &Result<Value>) -> String {
