@@ -7,6 +7,7 @@
 //! one, offline, and nobody can take one away. Before the last MAC holds, nothing is read but the
 //! lengths and the name of the key.
 
+mod base64url;
 mod caveat;
 mod form;
 mod key_ring;
@@ -14,8 +15,6 @@ mod ring_file;
 
 use std::fmt;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use weaver_types::{CallId, TokenId};
 
 pub use caveat::{Caveat, MAX_CAVEATS, Narrowed};
@@ -40,14 +39,14 @@ impl Token {
     #[must_use]
     pub fn from_text(text: impl AsRef<str>) -> Self {
         let text = text.as_ref();
-        let decoded = (text.len() <= MAX_TOKEN).then(|| URL_SAFE_NO_PAD.decode(text).ok());
+        let decoded = (text.len() <= MAX_TOKEN).then(|| base64url::decode(text));
         Self(decoded.flatten().unwrap_or_default())
     }
 
     /// Its text: base64url without padding.
     #[must_use]
     pub fn to_text(&self) -> String {
-        URL_SAFE_NO_PAD.encode(&self.0)
+        base64url::encode(&self.0)
     }
 
     /// A child of this token, which also asks for this. It needs no key: whoever holds a token can

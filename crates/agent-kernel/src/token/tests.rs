@@ -74,6 +74,7 @@ fn a_token_reads_back_only_whole() {
 
 #[test]
 fn a_text_is_read_in_one_way_only() {
+    use base64::Engine as _;
     use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE};
     let random = SeededRandom::new(3);
     let mut ring = ring();
