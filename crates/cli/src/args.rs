@@ -166,6 +166,12 @@ pub(super) enum Command {
     Inspect(Box<super::inspect::args::Inspect>),
     /// List the reason codes of decisions
     Reasons(Json),
+    /// Print the JSON Schema of weaver.toml or of a document, for an editor
+    Schema {
+        /// The file
+        #[arg(value_enum, default_value = "config")]
+        of: super::schema::SchemaOf,
+    },
     /// Write manual pages, one for each command, into a folder
     #[command(after_help = "Example:\n  weaver man ~/.local/share/man/man1")]
     Man(super::man_pages::ManPages),

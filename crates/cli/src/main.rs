@@ -46,6 +46,7 @@ mod redact;
 mod reference;
 mod replay;
 mod route;
+mod schema;
 mod serve;
 #[cfg(unix)]
 mod service;
@@ -165,6 +166,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Replay(args) => replay::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Reasons(args) => reasons::run(&args),
+        Command::Schema { of } => schema::run(of),
         Command::Completions { shell } => completions::run(shell),
     }
 }
@@ -210,6 +212,7 @@ impl Command {
             Self::Catalog(args) => args.output_format(),
             Self::Compile(_)
             | Self::Man(_)
+            | Self::Schema { .. }
             | Self::DemoServer { .. }
             | Self::Completions { .. } => OutputFormat::Text,
         }

@@ -20,6 +20,8 @@
 //! ```
 
 mod confine;
+mod credential;
+mod definition;
 mod documents;
 mod environment_file;
 mod error;
@@ -34,6 +36,7 @@ mod oauth;
 mod profile;
 pub(crate) mod redaction;
 mod resolve;
+mod run;
 pub(crate) mod sentinel;
 mod server;
 mod server_login;
@@ -62,6 +65,7 @@ use resolve::{Parsed, Resolved};
 use crate::bounded_file::{self, ReadError};
 use crate::secret::{Keychain as _, KeychainError, SystemKeychain};
 
+pub use definition::{json_schema, reference};
 pub use error::ConfigErrors;
 pub use http::{Http, ListenAddressError, TlsFiles};
 pub use log::{CheckpointTarget, Log, Signing, Target};
@@ -355,14 +359,8 @@ fn servers_file(
     path: &Path,
     toml: &node::Node,
 ) -> Result<Option<(node::Node, PathBuf)>, Box<Finding>> {
-    let mut ignored = Vec::new();
-    let Some(node) = toml.table(&mut ignored).and_then(|table| table.get("servers")) else {
-        return Ok(None);
-    };
-    let mut findings = Vec::new();
-    let Some(name) = node.text(&mut findings) else {
-        return findings.pop().map_or(Ok(None), |finding| Err(Box::new(finding)));
-    };
+    let Some(node) = toml.get("servers") else { return Ok(None) };
+    let Some(name) = node.text() else { return Ok(None) };
     let path = path.parent().unwrap_or(Path::new("")).join(name);
     let text = bounded_file::text(&path, MAX_CONFIG).map_err(|error| {
         let message = format!("{}: {error}", path.display());

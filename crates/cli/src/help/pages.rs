@@ -264,6 +264,12 @@ pub(super) const PAGES: &[Page] = &[
     ).without(&["micros", "restarts", "principal", "no_user_words"]),
     page("inspect", &["weaver inspect answer.json", "weaver inspect answer.json --mode table"], "Nothing is called.").without(&["budget", "rows", "fields", "depth", "tokens", "rules"]),
     page("reasons", &["weaver reasons"], ""),
+    page(
+        "schema",
+        &["weaver schema", "weaver schema policy"],
+        "`weaver init` writes the schemas beside the files. After an update of Weaver, write that of \
+         the configuration again: `weaver schema > weaver.schema.json`.",
+    ),
     page("man", &["weaver man man1"], ""),
     page("completions", &["weaver completions bash"], ""),
 ];

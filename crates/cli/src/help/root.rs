@@ -24,7 +24,7 @@ See and answer:
 Run:        serve daemon status restart stop logs service clients login logout
 Documents:  check sign keys contracts kernel memory feedback
 Parts:      route compile catalog redact replay inspect
-Reference:  reasons completions man help
+Reference:  reasons schema completions man help
 
 Example:
   weaver demo

@@ -1,7 +1,7 @@
 //! What a server's process cannot reach: `[mcpServers.NAME.confine]`, and the gateway's own
 //! state, which no server can reach.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -13,25 +13,10 @@ use super::interpolate::expand;
 use super::node::Node;
 use super::{CheckpointTarget, Config, SecretSource, ToolImplementation, Transport, memory};
 
-const KEYS: [&str; 13] = [
-    "read",
-    "write",
-    "execute",
-    "system",
-    "network",
-    "user",
-    "isolated",
-    "address_space_mb",
-    "cpu_seconds",
-    "open_files",
-    "processes",
-    "file_size_mb",
-    "best_effort",
-];
+pub(super) const NETWORKS: [(&str, Network); 2] =
+    [("host", Network::Host), ("none", Network::None)];
 /// The name of the gateway's own folder, with all that it writes.
 const OWN: &str = ".weaver";
-/// The most paths of one list.
-const MAX_PATHS: usize = 1_000;
 const MB: u64 = 1024 * 1024;
 /// What the ledger keeps beside its file.
 const BESIDE: [&str; 10] = [
@@ -55,44 +40,42 @@ pub(super) fn read(
     context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Option<Confinement> {
-    let table = node.section(&KEYS, out)?;
     let before = out.len();
-    let get = |name: &str| table.get(name);
-    let mut flag = |name: &str| get(name).and_then(|node| node.flag(out));
-    let (system, isolated, best_effort) = (flag("system"), flag("isolated"), flag("best_effort"));
-    let mut whole = |name: &str, most: u64| get(name).and_then(|node| node.whole(1..=most, out));
+    let flag = |name: &str| node.get(name)?.flag();
+    let whole = |name: &str| node.get(name)?.whole();
+    let bytes = |name: &str| whole(name).map(|mb| mb.saturating_mul(MB));
     let limits = Limits {
-        address_space: whole("address_space_mb", 1 << 24).map(|mb| mb * MB),
-        cpu_seconds: whole("cpu_seconds", 1 << 31),
-        open_files: whole("open_files", 1 << 20),
-        processes: whole("processes", 1 << 20),
-        file_size: whole("file_size_mb", 1 << 24).map(|mb| mb * MB),
+        address_space: bytes("address_space_mb"),
+        cpu_seconds: whole("cpu_seconds"),
+        open_files: whole("open_files"),
+        processes: whole("processes"),
+        file_size: bytes("file_size_mb"),
     };
-    let networks = [("host", Network::Host), ("none", Network::None)];
-    let network = get("network").and_then(|node| node.word(&networks, out));
-    let user = get("user").and_then(|node| user(node, out));
-    let named = ["read", "write", "execute", "system"].iter().any(|name| table.contains_key(*name));
-    let mut paths = |name: &str| paths(table, name, context, out);
+    let user = node.get("user").and_then(|node| user(node, out));
+    let named = ["read", "write", "execute", "system"].iter().any(|name| node.get(name).is_some());
+    let mut paths =
+        |name: &str| node.get(name).map(|node| paths(node, context, out)).unwrap_or_default();
     let only = Only {
         read: paths("read"),
         write: paths("write"),
         execute: paths("execute"),
-        system: system.unwrap_or(true),
+        system: flag("system").unwrap_or(true),
     };
+    let best_effort = flag("best_effort") == Some(true);
     (out.len() == before).then(|| Confinement {
         files: if named { Files::Only(only) } else { Files::AllButDenied },
-        network: network.unwrap_or_default(),
+        network: node.get("network").and_then(|node| node.word(&NETWORKS)).unwrap_or_default(),
         limits,
         user,
-        isolated: isolated.unwrap_or(false),
-        demand: if best_effort == Some(true) { Demand::BestEffort } else { Demand::Strict },
+        isolated: flag("isolated").unwrap_or(false),
+        demand: if best_effort { Demand::BestEffort } else { Demand::Strict },
         ..Confinement::denying(BTreeSet::<PathBuf>::new())
     })
 }
 
 /// The user that a server runs as. Whether there is such a one is seen when it starts.
 fn user(node: &Node, out: &mut Vec<Finding>) -> Option<String> {
-    let text = node.text(out)?;
+    let text = node.text()?;
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.:$".contains(c);
     let is_root = text.split(':').any(|part| part == "0") || text == "root";
     if text.is_empty() || text.starts_with('-') || !text.chars().all(allowed) || is_root {
@@ -104,22 +87,10 @@ fn user(node: &Node, out: &mut Vec<Finding>) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn paths(
-    table: &BTreeMap<String, Node>,
-    name: &str,
-    context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
-) -> BTreeSet<PathBuf> {
-    let Some(node) = table.get(name) else { return BTreeSet::new() };
-    let list = node.list(out);
-    if list.len() > MAX_PATHS {
-        let message = format!("{} paths, at most {MAX_PATHS} are allowed", list.len());
-        out.push(node.finding("config.range", message, "name the folders that they stand in"));
-        return BTreeSet::new();
-    }
+fn paths(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> BTreeSet<PathBuf> {
     let mut read = BTreeSet::new();
-    for item in list {
-        let Some(text) = item.text(out) else { continue };
+    for item in node.list() {
+        let Some(text) = item.text() else { continue };
         match expand(text, context.lookup) {
             Ok(path) if path.trim().is_empty() || path.contains('\0') => {
                 out.push(item.finding("config.path", "this is no path", "write a path"));

@@ -24,13 +24,8 @@ pub(super) struct EnvironmentFile {
 
 /// Reads the file that the configuration names; nothing where it names none.
 pub(super) fn read(config: &Path, toml: &Node) -> Result<Option<EnvironmentFile>, Box<Finding>> {
-    let mut findings = Vec::new();
-    let Some(node) = toml.table(&mut findings).and_then(|table| table.get("environment")) else {
-        return Ok(None);
-    };
-    let Some(name) = node.text(&mut findings) else {
-        return findings.pop().map_or(Ok(None), |finding| Err(Box::new(finding)));
-    };
+    let Some(node) = toml.get("environment") else { return Ok(None) };
+    let Some(name) = node.text() else { return Ok(None) };
     let path = config.parent().unwrap_or(Path::new("")).join(name);
     let text = bounded_file::text(&path, MAX_FILE).map_err(|error| {
         let message = format!("{}: {error}", path.display());

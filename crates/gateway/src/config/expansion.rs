@@ -1,5 +1,6 @@
 //! Texts of the configuration in which variables stand, and programs that are named in it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use weaver_policy::Finding;
@@ -20,7 +21,7 @@ pub(super) fn expanded(
     context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Option<String> {
-    let text = node.text(out)?;
+    let text = node.text()?;
     match expand(text, context.lookup) {
         Ok(text) if text.contains('\0') => {
             out.push(node.finding("config.text", "a NUL character", "remove it"));
@@ -32,6 +33,26 @@ pub(super) fn expanded(
             None
         }
     }
+}
+
+/// The texts of a list in which variables are replaced.
+pub(super) fn expanded_list(
+    node: Option<&Node>,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> Vec<String> {
+    let items = node.map(Node::list).unwrap_or_default();
+    items.iter().filter_map(|item| expanded(item, context, out)).collect()
+}
+
+/// The texts of a table in which variables are replaced.
+pub(super) fn expanded_table(
+    node: Option<&Node>,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> BTreeMap<String, String> {
+    let entries = node.and_then(Node::table).into_iter().flatten();
+    entries.filter_map(|(name, node)| Some((name.clone(), expanded(node, context, out)?))).collect()
 }
 
 /// A bare name is looked up in `PATH`; a relative path starts at the configuration.

@@ -1,6 +1,5 @@
 //! `[http]`: where the gateway listens for clients over HTTP, and for whom.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -9,9 +8,6 @@ use weaver_policy::Finding;
 use super::expansion::{ExpansionContext, expanded};
 use super::node::{Node, shown};
 use super::oauth::{self, OAuthResource};
-
-const KEYS: [&str; 8] =
-    ["listen", "hosts", "origins", "anonymous", "proxy_ends_tls", "oauth", "cert", "key"];
 
 /// Where the gateway listens for clients over HTTP, and for whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,8 +59,7 @@ pub(super) fn read(
     out: &mut Vec<Finding>,
 ) -> Option<Http> {
     let node = node?;
-    let section = node.section(&KEYS, out)?;
-    let Some(listen) = section.get("listen") else {
+    let Some(listen) = node.get("listen") else {
         out.push(node.finding(
             "config.missing_key",
             "`listen` is missing",
@@ -72,31 +67,29 @@ pub(super) fn read(
         ));
         return None;
     };
-    let http = match Http::at(listen.text(out)?) {
+    let http = match Http::at(listen.text()?) {
         Ok(http) => http,
         Err(remedy) => {
-            let message = format!("`{}` is no address", shown(listen.text(out)?));
+            let message = format!("`{}` is no address", shown(listen.text()?));
             out.push(listen.finding("config.http_address", message, remedy.to_string()));
             return None;
         }
     };
-    let texts = |name: &str, out: &mut Vec<Finding>| -> Vec<String> {
-        let list = section.get(name).map(|node| node.list(out).iter()).into_iter().flatten();
-        let list: Vec<&Node> = list.collect();
-        list.into_iter().filter_map(|node| node.text(out).map(str::to_owned)).collect()
+    let texts = |name: &str| -> Vec<String> {
+        node.get(name).into_iter().flat_map(Node::texts).map(str::to_owned).collect()
     };
-    let hosts = texts("hosts", out);
-    let origins = texts("origins", out);
-    let flag = |name: &str, out: &mut Vec<Finding>| {
-        section.get(name).and_then(|node| node.flag(out)).unwrap_or(false)
+    let flag = |name: &str| node.get(name).and_then(Node::flag).unwrap_or(false);
+    let http = Http {
+        hosts: texts("hosts"),
+        origins: texts("origins"),
+        anonymous: flag("anonymous"),
+        oauth: node.get("oauth").and_then(|node| oauth::read(node, context, out)),
+        tls: tls(node, context, out),
+        ..http
     };
-    let (anonymous, proxied) = (flag("anonymous", out), flag("proxy_ends_tls", out));
-    let tls = tls(node, section, context, out);
-    let oauth = section.get("oauth").and_then(|node| oauth::read(node, context, out));
-    let http = Http { hosts, origins, anonymous, oauth, tls, ..http };
     if !http.listen.ip().is_loopback() {
-        check_reach(&http, section, out);
-        if !proxied && http.tls.is_none() {
+        check_reach(&http, node, out);
+        if !flag("proxy_ends_tls") && http.tls.is_none() {
             out.push(without_encryption(&http, listen));
         }
     }
@@ -104,7 +97,7 @@ pub(super) fn read(
 }
 
 /// What is wrong with an address that other machines can reach.
-fn check_reach(http: &Http, section: &BTreeMap<String, Node>, out: &mut Vec<Finding>) {
+fn check_reach(http: &Http, section: &Node, out: &mut Vec<Finding>) {
     if let Some(node) = section.get("oauth")
         && http.oauth.as_ref().is_some_and(|oauth| oauth.resource.is_none())
     {
@@ -127,14 +120,9 @@ fn without_encryption(http: &Http, listen: &Node) -> Finding {
 }
 
 /// The files of a certificate, of which neither is of use alone.
-fn tls(
-    node: &Node,
-    section: &BTreeMap<String, Node>,
-    context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
-) -> Option<TlsFiles> {
+fn tls(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> Option<TlsFiles> {
     let mut path = |name: &str| -> Option<PathBuf> {
-        Some(context.base.join(expanded(section.get(name)?, context, out)?))
+        Some(context.base.join(expanded(node.get(name)?, context, out)?))
     };
     match (path("cert"), path("key")) {
         (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),

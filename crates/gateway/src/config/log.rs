@@ -12,13 +12,8 @@ use weaver_types::{EventKind, PrincipalId};
 use super::expansion::ExpansionContext;
 use super::node::{Node, shown};
 
-/// The most targets, witnesses and rules.
-const MAX_ENTRIES: usize = 16;
-const MAX_ARGUMENTS: usize = 64;
-const LOG: [&str; 7] =
-    ["key", "every_events", "every_seconds", "publish", "witnesses", "quorum", "retention"];
-const PUBLISH: [&str; 4] = ["file", "command", "http", "timeout_ms"];
-const RULE: [&str; 4] = ["older_than_days", "principal", "tag", "kinds"];
+/// What says how a log is signed, and is of no use without its key.
+const SIGNING: [&str; 5] = ["every_events", "every_seconds", "publish", "witnesses", "quorum"];
 const DAY: u64 = 24 * 60 * 60;
 
 /// Settings of the log.
@@ -88,35 +83,32 @@ pub(super) fn read(
     context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Log {
-    let Some(table) = node.and_then(|node| node.section(&LOG, out)) else { return Log::default() };
-    let rules = table.get("retention");
-    let retention = rules.and_then(|node| retention(node, out));
-    let Some(key) = table.get("key") else {
-        for name in LOG.into_iter().filter(|name| *name != "retention") {
-            if let Some(node) = table.get(name) {
-                let remedy = "make one with `weaver keys new --out log.key --id log`, and write \
-                              `key = \"log.key\"` under `[log]`";
-                let message = "nothing is signed without `log.key`";
-                out.push(node.finding("config.missing_key", message, remedy));
-            }
+    let get = |name: &str| node?.get(name);
+    let retention = get("retention").and_then(|node| retention(node, out));
+    let Some(key) = get("key") else {
+        for node in SIGNING.into_iter().filter_map(get) {
+            let remedy = "make one with `weaver keys new --out log.key --id log`, and write \
+                          `key = \"log.key\"` under `[log]`";
+            let message = "nothing is signed without `log.key`";
+            out.push(node.finding("config.missing_key", message, remedy));
         }
         return Log { signing: None, retention };
     };
     let key = path(key, context, out);
-    let mut whole = |name: &str, range, default| {
-        table.get(name).and_then(|node| node.whole(range, out)).unwrap_or(default)
-    };
-    let every_events = whole("every_events", 1..=1_000_000, 1_000);
-    let every = Duration::from_secs(whole("every_seconds", 1..=DAY, 60));
-    let targets = entries(table.get("publish"), out);
+    let whole = |name: &str| get(name)?.whole();
+    let every_events = whole("every_events").unwrap_or(1_000);
+    let every = Duration::from_secs(whole("every_seconds").unwrap_or(60));
+    let entries = |name: &str| get(name).map(Node::list).unwrap_or_default();
     let targets: Vec<Target> =
-        targets.iter().filter_map(|node| target(node, context, out)).collect();
-    twice(table.get("publish"), &targets, out);
-    let witnesses = entries(table.get("witnesses"), out);
-    let witnesses: Vec<_> = witnesses.iter().filter_map(|node| witness(node, out)).collect();
-    let most = u64::try_from(witnesses.len()).unwrap_or(0);
-    let quorum = table.get("quorum").and_then(|node| node.whole(0..=most, out)).unwrap_or(0);
-    let quorum = usize::try_from(quorum).unwrap_or(usize::MAX);
+        entries("publish").iter().filter_map(|node| target(node, context, out)).collect();
+    twice(get("publish"), &targets, out);
+    let witnesses = entries("witnesses");
+    let quorum = whole("quorum").and_then(|quorum| usize::try_from(quorum).ok()).unwrap_or(0);
+    if let Some(node) = get("quorum").filter(|_| quorum > witnesses.len()) {
+        let message = format!("{quorum} of {} witnesses are wanted", witnesses.len());
+        out.push(node.finding("config.range", message, "name more, or want fewer"));
+    }
+    let witnesses = witnesses.iter().filter_map(|node| witness(node, out)).collect();
     let signing = key.map(|key| Signing { key, every_events, every, targets, witnesses, quorum });
     Log { signing, retention }
 }
@@ -133,19 +125,9 @@ fn twice(node: Option<&Node>, targets: &[Target], out: &mut Vec<Finding>) {
     }
 }
 
-fn entries<'n>(node: Option<&'n Node>, out: &mut Vec<Finding>) -> &'n [Node] {
-    let Some(node) = node else { return &[] };
-    let list = node.list(out);
-    if list.len() > MAX_ENTRIES {
-        let message = format!("{} entries, at most {MAX_ENTRIES} are allowed", list.len());
-        out.push(node.finding("config.range", message, "remove some"));
-    }
-    list
-}
-
 /// A text with its variables replaced.
 fn text(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> Option<String> {
-    let found = node.text(out)?;
+    let found = node.text()?;
     match super::interpolate::expand(found, context.lookup) {
         Ok(text) if text.trim().is_empty() || text.contains('\0') => {
             out.push(node.finding("config.path", "this names nothing", "write a name"));
@@ -164,10 +146,9 @@ fn path(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> 
 }
 
 fn target(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> Option<Target> {
-    let table = node.section(&PUBLISH, out)?;
-    let timeout = table.get("timeout_ms").and_then(|node| node.whole(100..=60_000, out));
-    let timeout = Duration::from_millis(timeout.unwrap_or(10_000));
-    let place = match (table.get("file"), table.get("command"), table.get("http")) {
+    let timeout = node.get("timeout_ms").and_then(Node::whole).unwrap_or(10_000);
+    let timeout = Duration::from_millis(timeout);
+    let place = match (node.get("file"), node.get("command"), node.get("http")) {
         (Some(node), None, None) => CheckpointTarget::File(path(node, context, out)?),
         (None, Some(node), None) => CheckpointTarget::Command(command(node, context, out)?),
         (None, None, Some(node)) => CheckpointTarget::Http(address(node, context, out)?),
@@ -185,11 +166,11 @@ fn command(
     context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Option<Vec<String>> {
-    let list = node.list(out);
+    let list = node.list();
     let words: Vec<String> = list.iter().filter_map(|node| text(node, context, out)).collect();
-    if list.is_empty() || list.len() > MAX_ARGUMENTS {
-        let message = format!("a command has 1 to {MAX_ARGUMENTS} words");
-        out.push(node.finding("config.target", message, "write `command = [\"program\", \"…\"]`"));
+    if list.is_empty() {
+        let remedy = "write `command = [\"program\", \"…\"]`";
+        out.push(node.finding("config.target", "a command has a word at least", remedy));
     }
     (words.len() == list.len() && !words.is_empty()).then_some(words)
 }
@@ -207,7 +188,7 @@ fn address(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) 
 }
 
 fn witness(node: &Node, out: &mut Vec<Finding>) -> Option<VerifierKey> {
-    let text = node.text(out)?;
+    let text = node.text()?;
     let key = text.parse::<VerifierKey>().map_err(|error| error.to_string());
     let key = key.and_then(|key| match key.usage() {
         KeyUse::Witness => Ok(key),
@@ -222,8 +203,7 @@ fn witness(node: &Node, out: &mut Vec<Finding>) -> Option<VerifierKey> {
 
 fn retention(node: &Node, out: &mut Vec<Finding>) -> Option<Retention> {
     let before = out.len();
-    let rules: Vec<Rule> =
-        entries(Some(node), out).iter().filter_map(|node| rule(node, out)).collect();
+    let rules: Vec<Rule> = node.list().iter().filter_map(|node| rule(node, out)).collect();
     if out.len() > before || rules.is_empty() {
         return None;
     }
@@ -237,27 +217,24 @@ fn retention(node: &Node, out: &mut Vec<Finding>) -> Option<Retention> {
 }
 
 fn rule(node: &Node, out: &mut Vec<Finding>) -> Option<Rule> {
-    let table = node.section(&RULE, out)?;
-    let Some(age) = table.get("older_than_days") else {
+    let Some(age) = node.get("older_than_days") else {
         let message = "`older_than_days` is missing";
         out.push(node.finding("config.missing_key", message, "say how old a payload must be"));
         return None;
     };
-    let days = age.whole(1..=36_500, out)?;
-    let mut rule = Rule::older_than(Duration::from_secs(days * DAY));
-    if let Some(node) = table.get("principal") {
-        let id = PrincipalId::parse(node.text(out)?);
+    let age = Duration::from_secs(age.whole()?.saturating_mul(DAY));
+    let mut rule = Rule::older_than(age);
+    if let Some(node) = node.get("principal") {
+        let id = PrincipalId::parse(node.text()?);
         let id = id.map_err(|error| {
             let remedy = format!("use {}", error.rule);
             out.push(node.finding("config.principal", "this cannot name a principal", remedy));
         });
         rule.principal = Some(id.ok()?);
     }
-    if let Some(node) = table.get("tag") {
-        rule.tag = Some(node.text(out)?.to_owned());
-    }
-    for node in table.get("kinds").map(|node| node.list(out)).unwrap_or_default() {
-        let text = node.text(out)?;
+    rule.tag = node.get("tag").and_then(Node::text).map(str::to_owned);
+    for node in node.get("kinds").map(Node::list).unwrap_or_default() {
+        let text = node.text()?;
         let Some(kind) = EventKind::parse(text) else {
             let message = format!("`{}` is no kind of event", shown(text));
             out.push(node.finding("config.word", message, "see docs/internals/architecture.md"));

@@ -7,7 +7,6 @@ use weaver_policy::Finding;
 
 use super::node::Node;
 
-const KEYS: [&str; 5] = ["file", "values", "facts", "episodes", "value_bytes"];
 /// How the name of the file goes on after that of the ledger, unless another is named.
 pub(super) const BESIDE: &str = ".memory";
 
@@ -27,22 +26,20 @@ pub(super) fn read(
     store: Option<&Path>,
     out: &mut Vec<Finding>,
 ) -> Option<Memory> {
-    let table = node?.section(&KEYS, out)?;
+    let section = node?;
     let most = Limits::default();
-    let mut whole = |name: &str, most: u64| {
-        table.get(name).and_then(|node| node.whole(1..=most, out)).unwrap_or(most)
-    };
+    let whole = |name: &str| section.get(name)?.whole();
+    let bytes = whole("value_bytes").and_then(|bytes| usize::try_from(bytes).ok());
     let limits = Limits {
-        values: whole("values", most.values),
-        facts: whole("facts", most.facts),
-        episodes: whole("episodes", most.episodes),
-        value_bytes: usize::try_from(whole("value_bytes", most.value_bytes as u64))
-            .unwrap_or(most.value_bytes),
+        values: whole("values").unwrap_or(most.values),
+        facts: whole("facts").unwrap_or(most.facts),
+        episodes: whole("episodes").unwrap_or(most.episodes),
+        value_bytes: bytes.unwrap_or(most.value_bytes),
     };
-    let Some(named) = table.get("file") else {
+    let Some(named) = section.get("file") else {
         return Some(Memory { file: beside(store?), limits });
     };
-    let text = named.text(out)?;
+    let text = named.text()?;
     let file = base.join(text);
     if text.trim().is_empty() || text.contains('\0') || Some(file.as_path()) == store {
         let message = "this is no file for memory";

@@ -1,13 +1,16 @@
 //! A configuration as a tree in which every value knows its file, line and column; TOML or JSON.
+//!
+//! What is read off a node is `None` where the node has another shape, which the check of the form
+//! has noted by then ([`Section::check`](super::definition::Section::check)).
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use weaver_policy::Finding;
-use weaver_text::{escape, suggest};
+use weaver_text::escape;
 
-use super::hint;
+/// Entries by their names.
+pub(super) type Table = BTreeMap<String, Node>;
 
 /// How much of a foreign text a message repeats, in characters.
 const MAX_SHOWN: usize = 80;
@@ -30,7 +33,8 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    fn name(&self) -> &'static str {
+    /// What it is, for a message.
+    pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
             Self::Whole(_) => "a whole number",
@@ -82,113 +86,54 @@ impl Node {
         }
     }
 
-    fn wrong_type(&self, wanted: &str, out: &mut Vec<Finding>) {
-        let message = format!("this is {}, not {wanted}", self.shape.name());
-        out.push(self.finding("config.type", message, format!("write {wanted}")));
+    /// The entry of this name, where this is a table that has one.
+    pub(super) fn get(&self, name: &str) -> Option<&Self> {
+        self.table()?.get(name)
     }
 
-    /// The entries of a table with free names.
-    pub(super) fn table(&self, out: &mut Vec<Finding>) -> Option<&BTreeMap<String, Self>> {
+    pub(super) fn table(&self) -> Option<&Table> {
         match &self.shape {
             Shape::Table(table) => Some(table),
-            _ => {
-                self.wrong_type("a table", out);
-                None
-            }
+            _ => None,
         }
     }
 
-    /// The entries of a table, after noting every name that is not among `known`.
-    pub(super) fn section(
-        &self,
-        known: &[&str],
-        out: &mut Vec<Finding>,
-    ) -> Option<&BTreeMap<String, Self>> {
-        let table = self.table(out)?;
-        for (name, node) in table.iter().filter(|(name, _)| !known.contains(&name.as_str())) {
-            out.push(node.unknown(name, known));
-        }
-        Some(table)
-    }
-
-    fn unknown(&self, name: &str, known: &[&str]) -> Finding {
-        if let Some(remedy) = hint::loosening(name) {
-            let message =
-                format!("`{}` cannot be set here: it could loosen a decision", shown(name));
-            return self.finding("config.loosens", message, remedy);
-        }
-        let remedy = match hint::meant(name) {
-            Some(hint) => hint.to_owned(),
-            None => match suggest::nearest(name, known.iter().copied()) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("known here: {}", known.join(", ")),
-            },
-        };
-        self.finding("config.unknown_key", format!("unknown key `{}`", shown(name)), remedy)
-    }
-
-    pub(super) fn text(&self, out: &mut Vec<Finding>) -> Option<&str> {
+    pub(super) fn text(&self) -> Option<&str> {
         match &self.shape {
             Shape::Text(text) => Some(text),
-            _ => {
-                self.wrong_type("text", out);
-                None
-            }
+            _ => None,
         }
     }
 
-    pub(super) fn flag(&self, out: &mut Vec<Finding>) -> Option<bool> {
+    pub(super) fn flag(&self) -> Option<bool> {
         match &self.shape {
             Shape::Flag(flag) => Some(*flag),
-            _ => {
-                self.wrong_type("true or false", out);
-                None
-            }
+            _ => None,
         }
     }
 
-    pub(super) fn whole(&self, range: RangeInclusive<u64>, out: &mut Vec<Finding>) -> Option<u64> {
-        let wanted = format!("a whole number from {} to {}", range.start(), range.end());
+    pub(super) fn whole(&self) -> Option<u64> {
         match &self.shape {
-            Shape::Whole(number) => {
-                let found = u64::try_from(*number).ok().filter(|number| range.contains(number));
-                if found.is_none() {
-                    let message = format!("{number} is out of range");
-                    out.push(self.finding("config.range", message, format!("write {wanted}")));
-                }
-                found
-            }
-            _ => {
-                self.wrong_type(&wanted, out);
-                None
-            }
+            Shape::Whole(number) => u64::try_from(*number).ok(),
+            _ => None,
         }
     }
 
-    /// One of a few words.
-    pub(super) fn word<T: Copy>(&self, words: &[(&str, T)], out: &mut Vec<Finding>) -> Option<T> {
-        let text = self.text(out)?;
-        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
-            return Some(*value);
-        }
-        let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let remedy = match suggest::nearest(text, names.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("write one of {}", names.join(", ")),
-        };
-        let message = format!("`{}` is not known here", shown(text));
-        out.push(self.finding("config.word", message, remedy));
-        None
+    /// What one of a few words stands for.
+    pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
+        let text = self.text()?;
+        words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value)
     }
 
-    /// The entries of a list.
-    pub(super) fn list(&self, out: &mut Vec<Finding>) -> &[Self] {
+    pub(super) fn list(&self) -> &[Self] {
         match &self.shape {
             Shape::List(list) => list,
-            _ => {
-                self.wrong_type("a list", out);
-                &[]
-            }
+            _ => &[],
         }
+    }
+
+    /// The texts of a list.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.list().iter().filter_map(Self::text)
     }
 }

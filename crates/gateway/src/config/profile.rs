@@ -10,8 +10,9 @@ use super::node::{Node, shown};
 
 /// How many tools one browse shows where nothing is said.
 const SHORTLIST: usize = 8;
-/// The most profiles.
-const MAX_PROFILES: usize = 64;
+pub(super) const MODES: [(&str, Mode); 2] = [("gateway", Mode::Gateway), ("proxy", Mode::Proxy)];
+pub(super) const EXECUTE_TOOLS: [(&str, ExecuteTools); 2] =
+    [("single", ExecuteTools::Single), ("by_class", ExecuteTools::ByClass)];
 
 /// How tools are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,17 +65,11 @@ impl Profile {
     }
 
     /// The profile as a section has it; what it does not say is as in `usual`.
-    pub(super) fn read(
-        section: Option<&BTreeMap<String, Node>>,
-        usual: &Self,
-        out: &mut Vec<Finding>,
-    ) -> Self {
-        let get = |name: &str| section.and_then(|section| section.get(name));
-        let modes = [("gateway", Mode::Gateway), ("proxy", Mode::Proxy)];
-        let mode = get("mode").and_then(|node| node.word(&modes, out));
-        let ways = [("single", ExecuteTools::Single), ("by_class", ExecuteTools::ByClass)];
-        let execute_tools = get("execute_tools").and_then(|node| node.word(&ways, out));
-        let shortlist = get("shortlist").and_then(|node| node.whole(1..=20, out));
+    pub(super) fn read(section: Option<&Node>, usual: &Self) -> Self {
+        let get = |name: &str| section?.get(name);
+        let mode = get("mode").and_then(|node| node.word(&MODES));
+        let execute_tools = get("execute_tools").and_then(|node| node.word(&EXECUTE_TOOLS));
+        let shortlist = get("shortlist").and_then(Node::whole);
         let shortlist = shortlist.and_then(|n| usize::try_from(n).ok());
         Self {
             mode: mode.unwrap_or(usual.mode),
@@ -92,21 +87,16 @@ pub(super) fn profiles(
     servers: &[&UpstreamName],
     out: &mut Vec<Finding>,
 ) -> BTreeMap<String, Profile> {
-    let Some(table) = node.and_then(|node| node.table(out)) else { return BTreeMap::new() };
-    if let Some(node) = node.filter(|_| table.len() > MAX_PROFILES) {
-        let message = format!("{} profiles, at most {MAX_PROFILES} are allowed", table.len());
-        out.push(node.finding("config.profiles", message, "remove some"));
-    }
-    let read = table.iter().filter_map(|(name, node)| {
+    let Some(table) = node.and_then(Node::table) else { return BTreeMap::new() };
+    let read = table.iter().map(|(name, node)| {
         if UpstreamName::parse(name.as_str()).is_err() {
             let message = format!("`{}` cannot name a profile", shown(name));
             let remedy = "use up to 32 of a-z, 0-9, `_` and `-`";
             out.push(node.finding("config.profile_name", message, remedy));
         }
-        let section = node.section(&["mode", "execute_tools", "shortlist", "servers"], out)?;
-        let profile = Profile::read(Some(section), usual, out);
-        let servers = section.get("servers").map(|list| named_servers(list, servers, out));
-        Some((name.clone(), Profile { servers: servers.or(profile.servers), ..profile }))
+        let profile = Profile::read(Some(node), usual);
+        let servers = node.get("servers").map(|list| named_servers(list, servers, out));
+        (name.clone(), Profile { servers: servers.or(profile.servers), ..profile })
     });
     read.collect()
 }
@@ -118,8 +108,8 @@ fn named_servers(
     out: &mut Vec<Finding>,
 ) -> BTreeSet<UpstreamName> {
     let mut named = BTreeSet::new();
-    for node in list.list(out) {
-        let Some(text) = node.text(out) else { continue };
+    for node in list.list() {
+        let Some(text) = node.text() else { continue };
         match servers.iter().find(|name| name.as_str() == text) {
             Some(name) => {
                 named.insert((*name).clone());

@@ -10,20 +10,12 @@ use super::node::Node;
 
 /// The most bytes of a rule file.
 const MAX_RULES: u64 = 1 << 20;
-/// The most rule files.
-const MAX_FILES: usize = 16;
 
 /// Reads the files that a list names, and tries their rules.
 pub(super) fn read(node: &Node, base: &Path, out: &mut Vec<Finding>) -> Vec<String> {
-    let list = node.list(out);
-    if list.len() > MAX_FILES {
-        let message = format!("{} rule files, at most {MAX_FILES}", list.len());
-        out.push(node.finding("config.rules", message, "put the rules into fewer files"));
-        return Vec::new();
-    }
     let mut texts: Vec<String> = Vec::new();
-    for item in list {
-        let Some(name) = item.text(out) else { continue };
+    for item in node.list() {
+        let Some(name) = item.text() else { continue };
         let path = base.join(name);
         let text = match text(&path) {
             Ok(text) => text,

@@ -4,14 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use weaver_firewall::SessionBudget;
 use weaver_policy::Finding;
-use weaver_types::signature::PublicKey;
-use weaver_types::{
-    LocaleCode, MAX_RETRIES, Millicents, PrincipalId, RunBudget, RunSettings, SafetyMode,
-    UpstreamName,
-};
+use weaver_types::signature::{PublicKey, SignatureError};
+use weaver_types::{PrincipalId, UpstreamName};
 
+use super::definition::{ROOT, STORE};
 use super::error::whole;
 use super::expansion::ExpansionContext;
 use super::http;
@@ -20,7 +17,7 @@ use super::log;
 use super::memory;
 use super::node::{Node, shown};
 use super::profile::{self, Profile};
-use super::redaction;
+use super::run::{self, RunSection};
 use super::sentinel;
 use super::server_table::{self, ReservedName, ServerSections};
 use super::telemetry;
@@ -30,26 +27,7 @@ use super::word_table::WordTable;
 use super::{Config, MEMORY};
 
 /// Where the store lies when nothing is said.
-const STORE: &str = ".weaver/ledger.db";
-/// The tables of the file, and `servers`.
-const ROOT: [&str; 14] = [
-    "environment",
-    "gateway",
-    "profiles",
-    "http",
-    "principal",
-    "run",
-    "store",
-    "log",
-    "memory",
-    "telemetry",
-    "trust",
-    "mcpServers",
-    "servers",
-    "tools",
-];
-const MAX_COUNT: u64 = 1 << 53;
-const MAX_CENTS: u64 = 1 << 40;
+const LEDGER: &str = ".weaver/ledger.db";
 
 /// The outcome of resolving a configuration.
 pub(super) struct Resolved {
@@ -75,31 +53,15 @@ pub(super) struct Parsed {
 
 /// Resolves what was parsed.
 pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
-    let mut out = Vec::new();
-    let base = parsed.file.parent().unwrap_or(Path::new("")).to_path_buf();
-    let root = parsed.toml.section(&ROOT, &mut out);
-    let section = |name: &str, keys: &[&str], out: &mut Vec<Finding>| {
-        let node = root?.get(name)?;
-        Some(Section { table: node.section(keys, out)? })
-    };
-    let gateway = section("gateway", &GATEWAY, &mut out);
-    let principal = section("principal", &["id"], &mut out);
-    let run = section("run", &RUN, &mut out);
-    let store = section("store", &["path", "inbox"], &mut out);
-    let trust = section("trust", &["root", "folder"], &mut out);
-
+    let (file, toml, mut out) = (parsed.file.as_path(), &parsed.toml, Vec::new());
+    ROOT.check(toml, &mut out);
+    let base = file.parent().unwrap_or(Path::new("")).to_path_buf();
     let context = ExpansionContext { base: &base, lookup };
-    let servers = root.and_then(|root| root.get("mcpServers"));
-    let log = log::read(root.and_then(|root| root.get("log")), &context, &mut out);
-    let http = http::read(root.and_then(|root| root.get("http")), &context, &mut out);
-    let telemetry = root.and_then(|root| root.get("telemetry"));
-    let telemetry = telemetry::read(telemetry, &context, &mut out);
-    let own = root.and_then(|root| root.get("tools"));
-    let remembered = root.and_then(|root| root.get("memory"));
-    let tools = tool_section::read(own, &context, &mut out);
+    let own = toml.get("tools");
+    let remembered = toml.get("memory");
     let sections = ServerSections {
-        file: parsed.file.as_path(),
-        toml: servers,
+        file,
+        toml: toml.get("mcpServers"),
         json: parsed.json.as_ref(),
         optional: own.is_some() || remembered.is_some(),
     };
@@ -110,33 +72,29 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     ] {
         server_table::check_reserved(&reserved, &upstreams, &mut out);
     }
-    let profile =
-        Profile::read(gateway.as_ref().map(|section| section.table), &Profile::default(), &mut out);
+    let gateway = toml.get("gateway");
+    let setting = |name: &str| gateway?.get(name);
+    let profile = Profile::read(gateway, &Profile::default());
     let names: Vec<&UpstreamName> = upstreams.iter().map(|upstream| &upstream.name).collect();
-    let profiles = root.and_then(|root| root.get("profiles"));
-    let profiles = profile::profiles(profiles, &profile, &names, &mut out);
-    let unprefixed = unprefixed(gateway.as_ref(), upstreams.len(), &mut out);
-    let principal = principal_id(&parsed.file, principal.as_ref(), &mut out);
-    let word_table = word_table(get(gateway.as_ref(), "word_table"), &base, &mut out);
-    let approval_wait = approval_wait(gateway.as_ref(), &mut out);
-    let sentinels = get(gateway.as_ref(), "sentinels");
-    let sentinels = sentinels.map(|node| sentinel::read(node, &mut out)).unwrap_or_default();
-    let session = read_session(&parsed.file, run.as_ref(), &mut out);
-    let placeholders = get(run.as_ref(), "placeholders").and_then(|node| node.flag(&mut out));
-    let frame_tokens = get(run.as_ref(), "frame_tokens");
-    let frame_tokens = frame_tokens.and_then(|node| node.whole(FRAME_TOKENS, &mut out));
-    let redaction = get(run.as_ref(), "redaction_rules");
-    let redaction =
-        redaction.map(|node| redaction::read(node, &base, &mut out)).unwrap_or_default();
-    let (run, idle) = read_run(run.as_ref(), &mut out);
-    let inbox = path(store.as_ref(), "inbox", ".weaver/inbox", &base, &mut out);
-    let store = path(store.as_ref(), "path", STORE, &base, &mut out);
+    let profiles = profile::profiles(toml.get("profiles"), &profile, &names, &mut out);
+    let unprefixed = unprefixed(setting("unprefixed"), upstreams.len(), &mut out);
+    let word_table = word_table(setting("word_table"), &base, &mut out);
+    let approval_wait = setting("approval_timeout_ms").and_then(Node::whole);
+    let RunSection { settings, idle, session, placeholders, frame_tokens, redaction } =
+        run::read(file, toml.get("run"), &mut out);
+    let inbox = path(toml.get("store"), "inbox", ".weaver/inbox", &base, &mut out);
+    let store = path(toml.get("store"), "path", LEDGER, &base, &mut out);
     let memory = memory::read(remembered, &base, store.as_deref(), &mut out);
-    let root = root_key(&parsed.file, trust.as_ref(), &mut out);
-    let folder = path(trust.as_ref(), "folder", "policy", &base, &mut out);
+    let log = log::read(toml.get("log"), &context, &mut out);
+    let http = http::read(toml.get("http"), &context, &mut out);
+    let telemetry = telemetry::read(toml.get("telemetry"), &context, &mut out);
+    let tools = tool_section::read(own, &context, &mut out);
+    let principal = principal_id(file, toml.get("principal"), &mut out);
+    let root = root_key(file, toml.get("trust"), &mut out);
+    let folder = path(toml.get("trust"), "folder", "policy", &base, &mut out);
 
-    let whole = (principal, store, inbox, root, folder.clone());
-    let config = match whole {
+    let required = (principal, store, inbox, root, folder.clone());
+    let config = match required {
         (Some(principal), Some(store), Some(inbox), Some(root), Some(folder)) if out.is_empty() => {
             Some(Config {
                 file: parsed.file.clone(),
@@ -144,13 +102,13 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 profiles,
                 unprefixed,
                 word_table,
-                approval_wait,
-                sentinels,
+                approval_wait: approval_wait.map(Duration::from_millis),
+                sentinels: setting("sentinels").map(sentinel::read).unwrap_or_default(),
                 principal,
-                run,
+                run: settings,
                 session,
-                placeholders: placeholders.unwrap_or(true),
-                frame_tokens: frame_tokens.and_then(|n| u32::try_from(n).ok()),
+                placeholders,
+                frame_tokens,
                 redaction,
                 idle,
                 store,
@@ -175,42 +133,16 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
 /// The store alone.
 pub(super) fn store_path(file: &Path, toml: &Node, out: &mut Vec<Finding>) -> Option<PathBuf> {
     let base = file.parent().unwrap_or(Path::new(""));
-    let section = toml.table(out)?.get("store");
-    let section = section.and_then(|node| node.table(out)).map(|table| Section { table });
-    path(section.as_ref(), "path", STORE, base, out)
-}
-
-/// A table of the file.
-struct Section<'n> {
-    table: &'n BTreeMap<String, Node>,
-}
-
-fn get<'n>(section: Option<&Section<'n>>, name: &str) -> Option<&'n Node> {
-    section?.table.get(name)
-}
-
-const GATEWAY: [&str; 7] = [
-    "mode",
-    "execute_tools",
-    "unprefixed",
-    "shortlist",
-    "word_table",
-    "approval_timeout_ms",
-    "sentinels",
-];
-/// The longest that a call may wait for an approval: ten minutes, in milliseconds.
-const MAX_APPROVAL_WAIT: u64 = 600_000;
-
-/// How long a held call waits for an approval, where the file says so.
-fn approval_wait(section: Option<&Section<'_>>, out: &mut Vec<Finding>) -> Option<Duration> {
-    let node = get(section, "approval_timeout_ms")?;
-    node.whole(0..=MAX_APPROVAL_WAIT, out).map(Duration::from_millis)
+    let section = toml.get("store");
+    if let Some(section) = section {
+        STORE.check(section, out);
+    }
+    path(section, "path", LEDGER, base, out)
 }
 
 /// True when the tools of the one server keep their names.
-fn unprefixed(section: Option<&Section<'_>>, upstreams: usize, out: &mut Vec<Finding>) -> bool {
-    let node = get(section, "unprefixed");
-    let unprefixed = node.and_then(|node| node.flag(out)).unwrap_or(false);
+fn unprefixed(node: Option<&Node>, upstreams: usize, out: &mut Vec<Finding>) -> bool {
+    let unprefixed = node.and_then(Node::flag).unwrap_or(false);
     if let Some(node) = node.filter(|_| unprefixed && upstreams > 1) {
         let message = format!("names without a prefix need one server, here are {upstreams}");
         out.push(node.finding("config.unprefixed", message, "remove it, or keep one server"));
@@ -222,7 +154,7 @@ fn unprefixed(section: Option<&Section<'_>>, upstreams: usize, out: &mut Vec<Fin
 /// said, none where the word is `none`.
 fn word_table(node: Option<&Node>, base: &Path, out: &mut Vec<Finding>) -> Option<WordTable> {
     let Some(node) = node else { return Some(WordTable::BuiltIn) };
-    let table = WordTable::named(node.text(out)?, base)?;
+    let table = WordTable::named(node.text()?, base)?;
     if let Err(error) = table.load() {
         let remedy = "write `built-in` or `none`, or name a folder with one safetensors file and \
                       vocab.txt or tokenizer.json";
@@ -233,10 +165,10 @@ fn word_table(node: Option<&Node>, base: &Path, out: &mut Vec<Finding>) -> Optio
 
 fn principal_id(
     file: &Path,
-    section: Option<&Section<'_>>,
+    section: Option<&Node>,
     out: &mut Vec<Finding>,
 ) -> Option<PrincipalId> {
-    let Some(node) = get(section, "id") else {
+    let Some(node) = section.and_then(|section| section.get("id")) else {
         out.push(missing(
             file,
             "principal.id",
@@ -245,7 +177,7 @@ fn principal_id(
         ));
         return None;
     };
-    let text = node.text(out)?;
+    let text = node.text()?;
     let id = PrincipalId::parse(text);
     if let Err(error) = &id {
         let message = format!("`{}` cannot name a principal", shown(text));
@@ -254,12 +186,8 @@ fn principal_id(
     id.ok()
 }
 
-fn root_key(
-    file: &Path,
-    section: Option<&Section<'_>>,
-    out: &mut Vec<Finding>,
-) -> Option<PublicKey> {
-    let Some(node) = get(section, "root") else {
+fn root_key(file: &Path, section: Option<&Node>, out: &mut Vec<Finding>) -> Option<PublicKey> {
+    let Some(node) = section.and_then(|section| section.get("root")) else {
         out.push(missing(
             file,
             "trust.root",
@@ -268,9 +196,9 @@ fn root_key(
         ));
         return None;
     };
-    let key = node.text(out)?.parse();
+    let key = node.text()?.parse();
     if let Err(error) = &key {
-        let error: &weaver_types::signature::SignatureError = error;
+        let error: &SignatureError = error;
         let remedy = "write the public key that `weaver keys show FILE` prints";
         out.push(node.finding("config.root_key", error.to_string(), remedy));
     }
@@ -285,99 +213,20 @@ fn missing(file: &Path, key: &str, remedy: &str) -> Finding {
 
 /// A path, which starts at the folder of the configuration unless it is absolute.
 fn path(
-    section: Option<&Section<'_>>,
+    section: Option<&Node>,
     name: &str,
     default: &str,
     base: &Path,
     out: &mut Vec<Finding>,
 ) -> Option<PathBuf> {
-    let Some(node) = get(section, name) else { return Some(base.join(default)) };
-    let text = node.text(out)?;
+    let Some(node) = section.and_then(|section| section.get(name)) else {
+        return Some(base.join(default));
+    };
+    let text = node.text()?;
     if text.trim().is_empty() || text.contains('\0') {
         let remedy = format!("write a path, or remove it for `{default}`");
         out.push(node.finding("config.path", "this is no path", remedy));
         return None;
     }
     Some(base.join(text))
-}
-
-/// The tokens that one result may be shown with.
-const FRAME_TOKENS: std::ops::RangeInclusive<u64> = 200..=200_000;
-
-const RUN: [&str; 13] = [
-    "safety_mode",
-    "locale",
-    "max_tool_calls",
-    "max_retries_per_tool",
-    "max_latency_ms",
-    "max_prompt_tokens",
-    "max_cost_usd_cents",
-    "session_tokens",
-    "token_counter",
-    "placeholders",
-    "frame_tokens",
-    "redaction_rules",
-    "idle_minutes",
-];
-
-fn read_run(section: Option<&Section<'_>>, out: &mut Vec<Finding>) -> (RunSettings, Duration) {
-    let modes = [
-        ("NORMAL", SafetyMode::Normal),
-        ("SAFE", SafetyMode::Safe),
-        ("STRICT", SafetyMode::Strict),
-    ];
-    let locales =
-        [("en-US", LocaleCode::EnUs), ("en-IN", LocaleCode::EnIn), ("hi-IN", LocaleCode::HiIn)];
-    let mode = get(section, "safety_mode").and_then(|node| node.word(&modes, out));
-    let locale = get(section, "locale").and_then(|node| node.word(&locales, out));
-    let mut whole =
-        |name: &str, most: u64| get(section, name).and_then(|node| node.whole(0..=most, out));
-    let mut budget = RunBudget::unlimited();
-    budget.max_tool_calls = whole("max_tool_calls", MAX_COUNT);
-    budget.max_latency_ms = whole("max_latency_ms", MAX_COUNT);
-    budget.max_prompt_tokens = whole("max_prompt_tokens", MAX_COUNT);
-    budget.max_cost =
-        whole("max_cost_usd_cents", MAX_CENTS).map(|cents| Millicents(cents.saturating_mul(1_000)));
-    if let Some(retries) = whole("max_retries_per_tool", u64::from(MAX_RETRIES)) {
-        budget.max_retries_per_tool = u8::try_from(retries).unwrap_or(0);
-    }
-    let idle = get(section, "idle_minutes").and_then(|node| node.whole(1..=10_080, out));
-    let settings = RunSettings {
-        safety_mode: mode.unwrap_or_default(),
-        locale: locale.unwrap_or_default(),
-        budget,
-        ..RunSettings::default()
-    };
-    (settings, Duration::from_secs(idle.unwrap_or(60) * 60))
-}
-
-/// The tokens of a run: counted where a cap needs it, by a counter that the file names.
-fn read_session(
-    file: &Path,
-    section: Option<&Section<'_>>,
-    out: &mut Vec<Finding>,
-) -> Option<SessionBudget> {
-    let most = u64::from(u32::MAX);
-    let total = get(section, "session_tokens").and_then(|node| node.whole(1..=most, out));
-    let Some(named) = get(section, "token_counter") else {
-        let cap = ["session_tokens", "max_prompt_tokens"]
-            .into_iter()
-            .find(|cap| get(section, cap).is_some())?;
-        let message = format!("`token_counter` is missing, by which `{cap}` is counted");
-        let remedy = "name the model's own: `token_counter = \"o200k_base\"`, or \"cl100k_base\", \"chars4\"";
-        out.push(whole(&file.display().to_string(), "config.missing_key", message, remedy));
-        return None;
-    };
-    let name = named.text(out)?;
-    match SessionBudget::named(name) {
-        Ok(budget) => {
-            let total = total.and_then(|total| u32::try_from(total).ok());
-            Some(budget.with_total(total.unwrap_or(u32::MAX)))
-        }
-        Err(error) => {
-            let remedy = "name a counter that this build has";
-            out.push(named.finding("config.word", error.to_string(), remedy));
-            None
-        }
-    }
 }

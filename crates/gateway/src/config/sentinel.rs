@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use weaver_policy::Finding;
 use weaver_policy::signal::{
     AnomalousToolSequence, CalibrationFlags, LowConfidenceAction, SignalMonitor, SignalSource,
     SuspiciousMemoryOrigin,
@@ -25,7 +24,7 @@ pub enum Sentinel {
 }
 
 /// The words of the configuration.
-const WORDS: [(&str, Sentinel); 4] = [
+pub(super) const SENTINELS: [(&str, Sentinel); 4] = [
     ("low-confidence-action", Sentinel::LowConfidenceAction),
     ("suspicious-memory-origin", Sentinel::SuspiciousMemoryOrigin),
     ("anomalous-tool-sequence", Sentinel::AnomalousToolSequence),
@@ -33,12 +32,8 @@ const WORDS: [(&str, Sentinel); 4] = [
 ];
 
 /// Reads a list of sentinels.
-pub(super) fn read(node: &Node, out: &mut Vec<Finding>) -> BTreeSet<Sentinel> {
-    let mut armed = BTreeSet::new();
-    for word in node.list(out) {
-        armed.extend(word.word(&WORDS, out));
-    }
-    armed
+pub(super) fn read(node: &Node) -> BTreeSet<Sentinel> {
+    node.list().iter().filter_map(|word| word.word(&SENTINELS)).collect()
 }
 
 /// The sentinels, ready to watch, with one more source.
@@ -67,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_word_arms_the_sentinel_of_that_name() {
-        for (word, sentinel) in WORDS {
+        for (word, sentinel) in SENTINELS {
             let told = format!("{:?}", watch(&BTreeSet::from([sentinel]), None));
             assert!(told.contains(&format!("[\"{word}\"]")), "{told}");
         }

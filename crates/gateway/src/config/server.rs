@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use weaver_policy::Finding;
-use weaver_types::{TIMEOUT_MS, UpstreamName};
+use weaver_types::UpstreamName;
 
 use super::confine;
 use super::expansion::{ExpansionContext, expanded, program};
@@ -15,43 +15,21 @@ use super::node::{Node, shown};
 use super::server_login;
 use super::upstream::{Limits, ServerLogin, Sharing, Transport, Upstream, WORKSPACE_FOLDER};
 
-const KEYS: [&str; 14] = [
-    "command",
-    "args",
-    "env",
-    "cwd",
-    "url",
-    "headers",
-    "oauth",
-    "type",
-    "disabled",
-    "timeout_ms",
-    "initialize_timeout_ms",
-    "confine",
-    "limits",
-    "instances",
-];
-const LIMITS: [&str; 4] = ["calls", "waiting", "calls_per_second", "message_kb"];
-/// How long a server may take to start, in milliseconds: from a second to ten minutes.
-const INITIALIZE_MS: std::ops::RangeInclusive<u64> = 1_000..=600_000;
-/// The most arguments, variables or headers of one server.
-const MAX_ENTRIES: usize = 1_000;
-
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Stdio,
     Http,
     Sse,
 }
 
-const KINDS: [(&str, Kind); 4] = [
+pub(super) const KINDS: [(&str, Kind); 4] = [
     ("stdio", Kind::Stdio),
     ("http", Kind::Http),
     ("streamable-http", Kind::Http),
     ("sse", Kind::Sse),
 ];
 
-const SHARING: [(&str, Sharing); 3] =
+pub(super) const SHARING: [(&str, Sharing); 3] =
     [("client", Sharing::Client), ("folder", Sharing::Folder), ("shared", Sharing::All)];
 
 /// Reads one entry; nothing for one that is disabled or wrong.
@@ -62,42 +40,33 @@ pub(super) fn read(
     out: &mut Vec<Finding>,
 ) -> Option<Upstream> {
     let parsed = parse_name(name, node, out);
-    let table = node.section(&KEYS, out)?;
-    let sharing = table.get("instances").map(|node| node.word(&SHARING, out));
-    let sharing = sharing.unwrap_or(Some(Sharing::default()));
-    let entry = UpstreamEntry { node, table, context, sharing: sharing.unwrap_or_default() };
-    if table.get("disabled").and_then(|flag| flag.flag(out)).unwrap_or(false) {
+    if node.get("disabled").and_then(Node::flag).unwrap_or(false) {
         return None;
     }
-    let range = u64::from(*TIMEOUT_MS.start())..=u64::from(*TIMEOUT_MS.end());
-    let timeout = table.get("timeout_ms").and_then(|node| node.whole(range, out));
-    let initialize = table.get("initialize_timeout_ms");
-    let initialize = initialize.and_then(|node| node.whole(INITIALIZE_MS, out));
-    let limits = table.get("limits").and_then(|node| limits(node, out)).unwrap_or_default();
-    let transport = entry.transport(out);
+    let sharing = node.get("instances").and_then(|node| node.word(&SHARING)).unwrap_or_default();
+    let transport = UpstreamEntry { node, context, sharing }.transport(out);
+    let time = |name: &str| node.get(name)?.whole().map(Duration::from_millis);
     Some(Upstream {
         name: parsed?,
         transport: transport?,
-        timeout: timeout.map(Duration::from_millis),
-        initialize_timeout: initialize.map(Duration::from_millis),
-        limits,
-        sharing: sharing?,
+        timeout: time("timeout_ms"),
+        initialize_timeout: time("initialize_timeout_ms"),
+        limits: node.get("limits").map(limits).unwrap_or_default(),
+        sharing,
     })
 }
 
 /// What a server may be asked at once, in a second, and in one message.
-fn limits(node: &Node, out: &mut Vec<Finding>) -> Option<Limits> {
-    let table = node.section(&LIMITS, out)?;
-    let mut whole = |name: &str, range| table.get(name).and_then(|node| node.whole(range, out));
-    let size = |number: Option<u64>| number.and_then(|number| usize::try_from(number).ok());
-    let per_second = whole("calls_per_second", 1..=100_000);
-    Some(Limits {
-        calls: size(whole("calls", 1..=10_000)),
-        waiting: size(whole("waiting", 0..=100_000)),
-        calls_per_second: per_second
+fn limits(node: &Node) -> Limits {
+    let whole = |name: &str| node.get(name)?.whole();
+    let size = |name: &str| usize::try_from(whole(name)?).ok();
+    Limits {
+        calls: size("calls"),
+        waiting: size("waiting"),
+        calls_per_second: whole("calls_per_second")
             .and_then(|number| NonZeroU32::new(u32::try_from(number).ok()?)),
-        message_bytes: size(whole("message_kb", 1..=1 << 20)).map(|kb| kb.saturating_mul(1024)),
-    })
+        message_bytes: size("message_kb").map(|kb| kb.saturating_mul(1024)),
+    }
 }
 
 fn parse_name(name: &str, node: &Node, out: &mut Vec<Finding>) -> Option<UpstreamName> {
@@ -128,18 +97,17 @@ pub(crate) fn legal_name(name: &str) -> String {
 
 struct UpstreamEntry<'a> {
     node: &'a Node,
-    table: &'a BTreeMap<String, Node>,
     context: &'a ExpansionContext<'a>,
     sharing: Sharing,
 }
 
 impl UpstreamEntry<'_> {
     fn transport(&self, out: &mut Vec<Finding>) -> Option<Transport> {
-        let kind = match self.table.get("type") {
-            Some(node) => Some(node.word(&KINDS, out)?),
+        let kind = match self.node.get("type") {
+            Some(node) => Some(node.word(&KINDS)?),
             None => None,
         };
-        match (kind, self.table.get("command"), self.table.get("url")) {
+        match (kind, self.node.get("command"), self.node.get("url")) {
             (Some(Kind::Sse), ..) => self.refuse(
                 "the older HTTP and SSE transport is not spoken",
                 "give the server's Streamable HTTP address and write `type = \"http\"`",
@@ -178,16 +146,12 @@ impl UpstreamEntry<'_> {
     fn stdio(&self, command: &Node, out: &mut Vec<Finding>) -> Option<Transport> {
         self.excluded(&["headers", "oauth"], "a server with a `url`", out);
         let command = self.filled(command, out);
-        let args: Option<Vec<String>> = match self.table.get("args") {
+        let args: Option<Vec<String>> = match self.node.get("args") {
             None => Some(Vec::new()),
-            Some(node) => {
-                let texts: Vec<_> = node.list(out).iter().collect();
-                self.bound(node, texts.len(), out);
-                texts.into_iter().map(|node| self.expanded(node, out)).collect()
-            }
+            Some(node) => node.list().iter().map(|node| self.expanded(node, out)).collect(),
         };
         let env = self.map("env", is_variable, "1 or more characters without `=` or NUL", out);
-        let cwd = match self.table.get("cwd") {
+        let cwd = match self.node.get("cwd") {
             None => Some(None),
             Some(node) => {
                 self.filled(node, out).map(|path| match path.starts_with(WORKSPACE_FOLDER) {
@@ -196,7 +160,7 @@ impl UpstreamEntry<'_> {
                 })
             }
         };
-        let confine = match self.table.get("confine") {
+        let confine = match self.node.get("confine") {
             None => Some(None),
             Some(node) => confine::read(node, self.context, out).map(Some),
         };
@@ -223,7 +187,7 @@ impl UpstreamEntry<'_> {
             None
         });
         let headers = self.map("headers", is_header, "letters, digits and `-`", out);
-        let login = match self.table.get("oauth") {
+        let login = match self.node.get("oauth") {
             Some(node) => server_login::read(node, self.context, out),
             None => Some(ServerLogin::default()),
         };
@@ -231,17 +195,10 @@ impl UpstreamEntry<'_> {
     }
 
     fn excluded(&self, keys: &[&str], place: &str, out: &mut Vec<Finding>) {
-        for (key, node) in keys.iter().filter_map(|key| self.table.get_key_value(*key)) {
+        for (key, node) in keys.iter().filter_map(|key| Some((key, self.node.get(key)?))) {
             let message = format!("`{key}` has no meaning here");
             let remedy = format!("remove it: it belongs to {place}");
             out.push(node.finding("config.server", message, remedy));
-        }
-    }
-
-    fn bound(&self, node: &Node, found: usize, out: &mut Vec<Finding>) {
-        if found > MAX_ENTRIES {
-            let message = format!("{found} entries, at most {MAX_ENTRIES} are allowed");
-            out.push(node.finding("config.range", message, "remove what is not needed"));
         }
     }
 
@@ -273,9 +230,8 @@ impl UpstreamEntry<'_> {
         rule: &str,
         out: &mut Vec<Finding>,
     ) -> Option<BTreeMap<String, String>> {
-        let Some(node) = self.table.get(key) else { return Some(BTreeMap::new()) };
-        let table = node.table(out)?;
-        self.bound(node, table.len(), out);
+        let Some(node) = self.node.get(key) else { return Some(BTreeMap::new()) };
+        let table = node.table()?;
         let mut seen = BTreeMap::new();
         let mut read = Some(BTreeMap::new());
         for (name, node) in table {

@@ -5,13 +5,10 @@ use std::collections::BTreeSet;
 
 use weaver_policy::Finding;
 
+use super::credential::source;
 use super::expansion::{ExpansionContext, expanded};
 use super::node::Node;
-use super::tool_section::source;
 use super::upstream::ServerLogin;
-
-const KEYS: [&str; 5] =
-    ["client_id", "client_secret", "client_metadata_url", "scopes", "redirect_port"];
 
 /// Reads the section.
 pub(super) fn read(
@@ -19,28 +16,22 @@ pub(super) fn read(
     context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Option<ServerLogin> {
-    let table = node.section(&KEYS, out)?;
-    let mut text = |name: &str| table.get(name).and_then(|node| expanded(node, context, out));
+    let mut text = |name: &str| node.get(name).and_then(|node| expanded(node, context, out));
     let (client_id, document) = (text("client_id"), text("client_metadata_url"));
-    let client_secret = table.get("client_secret").and_then(|node| {
-        let sources = node.section(&["env", "file", "command"], out)?;
-        source(node, sources, context, out)
-    });
-    if let Some(node) = table.get("client_metadata_url")
+    let client_secret = node.get("client_secret").and_then(|node| source(node, context, out));
+    if let Some(node) = node.get("client_metadata_url")
         && document.as_ref().is_some_and(|url| !url.starts_with("https://"))
     {
         let remedy = "write the https:// address of a public document";
         out.push(node.finding("config.url", "this is no address of a document", remedy));
     }
-    if let Some(node) = table.get("client_secret").filter(|_| client_id.is_none()) {
+    if let Some(node) = node.get("client_secret").filter(|_| client_id.is_none()) {
         let remedy = "write the `client_id` that it belongs to";
         out.push(node.finding("config.missing_key", "`client_id` is missing", remedy));
     }
-    let scopes: Vec<&Node> =
-        table.get("scopes").map(|node| node.list(out).iter()).into_iter().flatten().collect();
     let scopes: BTreeSet<String> =
-        scopes.into_iter().filter_map(|node| node.text(out)).map(str::to_owned).collect();
-    let port = table.get("redirect_port").and_then(|node| node.whole(1..=65_535, out));
+        node.get("scopes").into_iter().flat_map(Node::texts).map(str::to_owned).collect();
+    let port = node.get("redirect_port").and_then(Node::whole);
     Some(ServerLogin {
         client_id,
         client_secret,

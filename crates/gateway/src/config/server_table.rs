@@ -5,6 +5,7 @@ use std::path::Path;
 
 use weaver_policy::Finding;
 
+use super::definition::SERVERS;
 use super::error::whole;
 use super::expansion::ExpansionContext;
 use super::node::{Node, shown};
@@ -51,8 +52,7 @@ pub(super) fn upstreams(
     context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Vec<Upstream> {
-    let before = out.len();
-    let toml = sections.toml.and_then(|node| node.table(out));
+    let toml = sections.toml.and_then(Node::table);
     let json = sections.json.and_then(|node| servers_of(node, out));
     let mut all = BTreeMap::new();
     for (name, node) in toml.into_iter().flatten().chain(json.into_iter().flatten()) {
@@ -68,7 +68,8 @@ pub(super) fn upstreams(
         let message = format!("{} servers, at most {MAX_SERVERS} are allowed", read.len());
         out.push(whole(&file, "config.servers", message, "remove or disable some"));
     }
-    if read.is_empty() && !sections.optional && out.len() == before {
+    let is_off = |node: &&Node| node.get("disabled").and_then(Node::flag) == Some(true);
+    if !sections.optional && all.values().all(is_off) {
         let remedy = "write `[mcpServers.NAME]` with a `command` or a `url`, or name the file of \
                       your MCP client: `servers = \"mcp.json\"`";
         out.push(whole(&file, "config.no_servers", "no server is given and enabled", remedy));
@@ -78,9 +79,11 @@ pub(super) fn upstreams(
 
 /// The servers of an MCP client's file. Other settings of that client are left alone.
 fn servers_of<'n>(node: &'n Node, out: &mut Vec<Finding>) -> Option<&'n BTreeMap<String, Node>> {
-    let table = node.table(out)?;
-    match table.get("mcpServers") {
-        Some(servers) => servers.table(out),
+    match node.get("mcpServers") {
+        Some(servers) => {
+            SERVERS.check(servers, out);
+            servers.table()
+        }
         None => {
             let message = "`mcpServers` is missing";
             let remedy = "write {\"mcpServers\": {\"NAME\": {\"command\": \"…\"}}}";

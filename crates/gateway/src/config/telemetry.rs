@@ -9,11 +9,8 @@ use weaver_policy::Finding;
 use super::expansion::{ExpansionContext, expanded};
 use super::node::Node;
 
-const KEYS: [&str; 2] = ["log_format", "otlp"];
-const OTLP: [&str; 3] = ["endpoint", "headers", "interval_s"];
-/// The most headers of a collector.
-const MAX_HEADERS: usize = 16;
-const HOUR: u64 = 60 * 60;
+pub(super) const LOG_FORMATS: [(&str, LogFormat); 2] =
+    [("text", LogFormat::Text), ("json", LogFormat::Json)];
 
 /// How the messages of the gateway are written, one a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,18 +58,15 @@ pub(super) fn read(
     context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Telemetry {
-    let Some(table) = node.and_then(|node| node.section(&KEYS, out)) else {
-        return Telemetry::default();
-    };
-    let formats = [("text", LogFormat::Text), ("json", LogFormat::Json)];
-    let log_format = table.get("log_format").and_then(|node| node.word(&formats, out));
-    let otlp = table.get("otlp").and_then(|node| collector(node, context, out));
-    Telemetry { log_format, otlp }
+    let get = |name: &str| node?.get(name);
+    Telemetry {
+        log_format: get("log_format").and_then(|node| node.word(&LOG_FORMATS)),
+        otlp: get("otlp").and_then(|node| collector(node, context, out)),
+    }
 }
 
 fn collector(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> Option<Otlp> {
-    let table = node.section(&OTLP, out)?;
-    let Some(named) = table.get("endpoint") else {
+    let Some(named) = node.get("endpoint") else {
         let remedy = "write `endpoint = \"http://127.0.0.1:4318\"`";
         out.push(node.finding("config.missing_key", "`endpoint` is missing", remedy));
         return None;
@@ -83,8 +77,8 @@ fn collector(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>
         out.push(named.finding("config.url", error.to_string(), remedy));
         return None;
     }
-    let headers = table.get("headers").map(|node| headers(node, context, out));
-    let interval = table.get("interval_s").and_then(|node| node.whole(1..=HOUR, out));
+    let headers = node.get("headers").map(|node| headers(node, context, out));
+    let interval = node.get("interval_s").and_then(Node::whole);
     Some(Otlp {
         endpoint,
         headers: headers.unwrap_or_default(),
@@ -98,12 +92,7 @@ fn headers(
     out: &mut Vec<Finding>,
 ) -> BTreeMap<String, String> {
     let mut headers = BTreeMap::new();
-    let Some(table) = node.table(out) else { return headers };
-    if table.len() > MAX_HEADERS {
-        let message = format!("{} headers, at most {MAX_HEADERS} are sent", table.len());
-        out.push(node.finding("config.range", message, "remove some"));
-    }
-    for (name, node) in table {
+    for (name, node) in node.table().into_iter().flatten() {
         let Some(value) = expanded(node, context, out) else { continue };
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         if !name.bytes().all(legal) || value.chars().any(char::is_control) {

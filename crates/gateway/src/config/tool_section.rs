@@ -5,55 +5,29 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use weaver_drivers::http::{Authority, Body, Method, OperationError};
+use weaver_drivers::http::{Body, Method, OperationError};
 use weaver_drivers::process::OutputForm;
 use weaver_policy::Finding;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::{CapabilityId, Millicents};
 
-use super::expansion::{ExpansionContext, expanded, program};
+use super::credential::{authority, source};
+use super::expansion::{ExpansionContext, expanded, expanded_list, expanded_table, program};
 use super::node::{Node, Shape, shown};
 use super::tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, ToolImplementation};
 use super::{MAX_CONFIG, confine};
 use crate::bounded_file;
 
-/// The most tools, and entries of one list of a tool.
-const MAX_TOOLS: usize = 1_000;
-const MAX_ENTRIES: usize = 1_000;
-const MAX_PRICE: u64 = 1 << 40;
-const TOOL: [&str; 4] = ["description", "input_schema", "http", "program"];
-const HTTP: [&str; 15] = [
-    "method",
-    "url",
-    "headers",
-    "secrets",
-    "body",
-    "content",
-    "idempotency_header",
-    "hosts",
-    "networks",
-    "plain_http",
-    "redirects",
-    "header_timeout_ms",
-    "response_kb",
-    "ca_file",
-    "price_millicents",
+pub(super) const METHODS: [(&str, Method); 6] = [
+    ("GET", Method::Get),
+    ("HEAD", Method::Head),
+    ("POST", Method::Post),
+    ("PUT", Method::Put),
+    ("PATCH", Method::Patch),
+    ("DELETE", Method::Delete),
 ];
-const PROGRAM: [&str; 10] = [
-    "command",
-    "args",
-    "stdin",
-    "env",
-    "cwd",
-    "output",
-    "output_kb",
-    "success",
-    "confine",
-    "price_millicents",
-];
-const SECRET: [&str; 4] = ["prefix", "env", "file", "command"];
-
-type Table = BTreeMap<String, Node>;
+pub(super) const OUTPUT_FORMS: [(&str, OutputForm); 2] =
+    [("text", OutputForm::Text), ("json", OutputForm::Json)];
 
 /// Reads all of them; those that are wrong are left out.
 pub(super) fn read(
@@ -61,13 +35,8 @@ pub(super) fn read(
     context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Vec<Tool> {
-    let Some(node) = node else { return Vec::new() };
-    let Some(table) = node.table(out) else { return Vec::new() };
-    if table.len() > MAX_TOOLS {
-        let message = format!("{} tools, at most {MAX_TOOLS} are allowed", table.len());
-        out.push(node.finding("config.range", message, "remove some"));
-    }
-    table.iter().filter_map(|(name, node)| tool(name, node, context, out)).collect()
+    let tools = node.and_then(Node::table).into_iter().flatten();
+    tools.filter_map(|(name, node)| tool(name, node, context, out)).collect()
 }
 
 fn tool(
@@ -76,7 +45,6 @@ fn tool(
     context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Option<Tool> {
-    let table = node.section(&TOOL, out)?;
     let before = out.len();
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     let legal = name.len() <= 64 && !name.is_empty() && name.bytes().all(plain);
@@ -84,16 +52,16 @@ fn tool(
         let message = format!("`{}` cannot name a tool", shown(name));
         out.push(node.finding("config.name", message, "use 1 to 64 of a-z, A-Z, 0-9, `_`, `-`"));
     }
-    let description = match table.get("description") {
-        Some(node) => node.text(out).unwrap_or_default().to_owned(),
+    let description = match node.get("description") {
+        Some(node) => node.text().unwrap_or_default().to_owned(),
         None => {
             let remedy = "write `description`: it is what a model chooses by";
             out.push(node.finding("config.missing_key", "`description` is missing", remedy));
             String::new()
         }
     };
-    let input_schema = table.get("input_schema").and_then(|node| schema(node, context, out));
-    let implementation = match (table.get("http"), table.get("program")) {
+    let input_schema = node.get("input_schema").and_then(|node| schema(node, context, out));
+    let implementation = match (node.get("http"), node.get("program")) {
         (Some(node), None) => http(node, context, out).map(ToolImplementation::Http),
         (None, Some(node)) => process(node, context, out).map(ToolImplementation::Program),
         _ => {
@@ -126,7 +94,7 @@ fn schema(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -
         }
         return value;
     }
-    let path = context.base.join(node.text(out)?);
+    let path = context.base.join(node.text()?);
     let read =
         bounded_file::text(&path, MAX_CONFIG).map_err(|error| error.to_string()).and_then(|text| {
             canonical::parse(text.as_bytes(), Profile::Foreign).map_err(|error| error.to_string())
@@ -160,33 +128,32 @@ fn json(node: &Node) -> Option<Value> {
 }
 
 fn http(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> Option<HttpTool> {
-    let table = node.section(&HTTP, out)?;
     let before = out.len();
-    let methods: Vec<(&str, Method)> =
-        Method::ALL.into_iter().map(|method| (method.as_str(), method)).collect();
-    let method = table.get("method").and_then(|node| node.word(&methods, out));
-    let url = text(table, "url", context, out);
-    let bytes = whole(table, "response_kb", 1..=1 << 20, out);
+    let get = |name: &str| node.get(name);
+    let whole = |name: &str| get(name)?.whole();
+    let url = match get("url") {
+        Some(node) => expanded(node, context, out)?,
+        None => String::new(),
+    };
     let tool = HttpTool {
-        method: method.unwrap_or_default(),
-        url: url.unwrap_or_default(),
-        headers: texts(table, "headers", context, out),
-        secrets: secrets(table, context, out),
-        body: table.get("body").and_then(|node| body(node, out)).unwrap_or_default(),
-        content: match list(table, "content", context, out) {
+        method: get("method").and_then(|node| node.word(&METHODS)).unwrap_or_default(),
+        url,
+        headers: expanded_table(get("headers"), context, out),
+        secrets: secrets(get("secrets"), context, out),
+        body: get("body").and_then(|node| body(node, out)).unwrap_or_default(),
+        content: match expanded_list(get("content"), context, out) {
             types if types.is_empty() => BTreeSet::from(["application/json".to_owned()]),
             types => types.into_iter().collect(),
         },
-        idempotency_header: text(table, "idempotency_header", context, out),
-        hosts: parsed(table, "hosts", out),
-        networks: parsed(table, "networks", out),
-        plain_http: table.get("plain_http").and_then(|node| node.flag(out)).unwrap_or(false),
-        redirects: whole(table, "redirects", 0..=20, out).and_then(|n| u8::try_from(n).ok()),
-        header_time: whole(table, "header_timeout_ms", 100..=60_000, out)
-            .map(Duration::from_millis),
-        response_bytes: bytes.and_then(|kb| usize::try_from(kb.saturating_mul(1024)).ok()),
-        authority: table.get("ca_file").and_then(|node| authority(node, context, out)),
-        price: price(table, out),
+        idempotency_header: get("idempotency_header").and_then(|node| expanded(node, context, out)),
+        hosts: parsed(get("hosts"), out),
+        networks: parsed(get("networks"), out),
+        plain_http: get("plain_http").and_then(Node::flag).unwrap_or(false),
+        redirects: whole("redirects").and_then(|n| u8::try_from(n).ok()),
+        header_time: whole("header_timeout_ms").map(Duration::from_millis),
+        response_bytes: kilobytes(get("response_kb")),
+        authority: get("ca_file").and_then(|node| authority(node, context, out)),
+        price: Millicents(whole("price_millicents").unwrap_or(0)),
     };
     if out.len() > before {
         return None;
@@ -199,55 +166,34 @@ fn http(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> 
     Some(tool)
 }
 
-/// The certificates in a file.
-fn authority(
-    node: &Node,
-    context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
-) -> Option<Authority> {
-    let path = context.base.join(expanded(node, context, out)?);
-    let read = bounded_file::text(&path, MAX_CONFIG).map_err(|error| error.to_string());
-    let read = read.and_then(|text| {
-        let read = Authority::from_pem(text.as_bytes());
-        read.map_err(|error| format!("{error} [{}]", error.code()))
-    });
-    read.map_err(|problem| {
-        let message = format!("{}: {}", path.display(), shown(&problem));
-        out.push(node.finding("config.unreadable", message, "name a file of certificates in PEM"));
-    })
-    .ok()
-}
-
 fn process(
     node: &Node,
     context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Option<ProgramTool> {
-    let table = node.section(&PROGRAM, out)?;
     let before = out.len();
-    let command = text(table, "command", context, out).unwrap_or_default();
-    let forms = [("text", OutputForm::Text), ("json", OutputForm::Json)];
-    let output = table.get("output").and_then(|node| node.word(&forms, out));
-    let bytes = whole(table, "output_kb", 1..=1 << 20, out);
-    let codes = table.get("success").map(|node| {
-        let all = node.list(out).iter();
-        let all: Vec<_> = all.collect();
-        all.into_iter()
-            .filter_map(|node| node.whole(0..=255, out))
-            .filter_map(|code| i32::try_from(code).ok())
-            .collect()
+    let get = |name: &str| node.get(name);
+    let command = match get("command") {
+        Some(node) => expanded(node, context, out)?,
+        None => String::new(),
+    };
+    let codes = get("success").map(|node| {
+        let codes = node.list().iter().filter_map(Node::whole);
+        codes.filter_map(|code| i32::try_from(code).ok()).collect()
     });
     let tool = ProgramTool {
         command: program(context, &command),
-        args: list(table, "args", context, out),
-        stdin: text(table, "stdin", context, out),
-        env: texts(table, "env", context, out),
-        cwd: text(table, "cwd", context, out).map(|path| context.base.join(path)),
-        output: output.unwrap_or_default(),
-        output_bytes: bytes.and_then(|kb| usize::try_from(kb.saturating_mul(1024)).ok()),
+        args: expanded_list(get("args"), context, out),
+        stdin: get("stdin").and_then(|node| expanded(node, context, out)),
+        env: expanded_table(get("env"), context, out),
+        cwd: get("cwd")
+            .and_then(|node| expanded(node, context, out))
+            .map(|path| context.base.join(path)),
+        output: get("output").and_then(|node| node.word(&OUTPUT_FORMS)).unwrap_or_default(),
+        output_bytes: kilobytes(get("output_kb")),
         success: codes.unwrap_or_else(|| BTreeSet::from([0])),
-        confine: table.get("confine").and_then(|node| confine::read(node, context, out)),
-        price: price(table, out),
+        confine: get("confine").and_then(|node| confine::read(node, context, out)),
+        price: Millicents(get("price_millicents").and_then(Node::whole).unwrap_or(0)),
     };
     if out.len() > before {
         return None;
@@ -260,56 +206,15 @@ fn process(
     Some(tool)
 }
 
-fn text(
-    table: &Table,
-    name: &str,
-    context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
-) -> Option<String> {
-    table.get(name).and_then(|node| expanded(node, context, out))
-}
-
-fn texts(
-    table: &Table,
-    name: &str,
-    context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
-) -> BTreeMap<String, String> {
-    let entries = table.get(name).and_then(|node| node.table(out)).into_iter().flatten();
-    let entries: Vec<_> = entries.take(MAX_ENTRIES).collect();
-    let read = |(name, node): (&String, &Node), out: &mut Vec<Finding>| {
-        Some((name.clone(), expanded(node, context, out)?))
-    };
-    entries.into_iter().filter_map(|entry| read(entry, out)).collect()
-}
-
-fn list(
-    table: &Table,
-    name: &str,
-    context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
-) -> Vec<String> {
-    let Some(node) = table.get(name) else { return Vec::new() };
-    let items = node.list(out);
-    if items.len() > MAX_ENTRIES {
-        let message = format!("{} entries, at most {MAX_ENTRIES} are allowed", items.len());
-        out.push(node.finding("config.range", message, "remove what is not needed"));
-        return Vec::new();
-    }
-    items.iter().filter_map(|item| expanded(item, context, out)).collect()
+fn kilobytes(node: Option<&Node>) -> Option<usize> {
+    usize::try_from(node?.whole()?.saturating_mul(1024)).ok()
 }
 
 /// A list of hosts or networks.
-fn parsed<T: FromStr<Err = OperationError>>(
-    table: &Table,
-    name: &str,
-    out: &mut Vec<Finding>,
-) -> Vec<T> {
-    let items: Vec<&Node> =
-        table.get(name).map(|node| node.list(out).iter().collect()).unwrap_or_default();
+fn parsed<T: FromStr<Err = OperationError>>(node: Option<&Node>, out: &mut Vec<Finding>) -> Vec<T> {
     let mut read = Vec::new();
-    for item in items.into_iter().take(MAX_ENTRIES) {
-        match item.text(out).map(|text| text.parse::<T>()) {
+    for item in node.map(Node::list).unwrap_or_default() {
+        match item.text().map(str::parse::<T>) {
             Some(Ok(one)) => read.push(one),
             Some(Err(error)) => {
                 let code = error.code();
@@ -321,22 +226,9 @@ fn parsed<T: FromStr<Err = OperationError>>(
     read
 }
 
-fn whole(
-    table: &Table,
-    name: &str,
-    range: std::ops::RangeInclusive<u64>,
-    out: &mut Vec<Finding>,
-) -> Option<u64> {
-    table.get(name).and_then(|node| node.whole(range, out))
-}
-
-fn price(table: &Table, out: &mut Vec<Finding>) -> Millicents {
-    Millicents(whole(table, "price_millicents", 0..=MAX_PRICE, out).unwrap_or(0))
-}
-
 /// `none`, `rest`, `json:NAME` or `text:NAME`.
 fn body(node: &Node, out: &mut Vec<Finding>) -> Option<Body> {
-    let text = node.text(out)?;
+    let text = node.text()?;
     match text.split_once(':') {
         None if text == "none" => Some(Body::None),
         None if text == "rest" => Some(Body::Rest),
@@ -352,54 +244,14 @@ fn body(node: &Node, out: &mut Vec<Finding>) -> Option<Body> {
 }
 
 fn secrets(
-    table: &Table,
+    node: Option<&Node>,
     context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> BTreeMap<String, (String, SecretSource)> {
-    let entries = table.get("secrets").and_then(|node| node.table(out)).into_iter().flatten();
-    let entries: Vec<_> = entries.take(MAX_ENTRIES).collect();
-    let mut read = BTreeMap::new();
-    for (name, node) in entries {
-        if let Some(secret) = secret(node, context, out) {
-            read.insert(name.clone(), secret);
-        }
-    }
-    read
-}
-
-fn secret(
-    node: &Node,
-    context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
-) -> Option<(String, SecretSource)> {
-    let table = node.section(&SECRET, out)?;
-    let prefix = match table.get("prefix") {
-        Some(node) => node.text(out)?.to_owned(),
-        None => String::new(),
+    let entries = node.and_then(Node::table).into_iter().flatten();
+    let secret = |(name, node): (&String, &Node)| {
+        let prefix = node.get("prefix").and_then(Node::text).unwrap_or_default();
+        Some((name.clone(), (prefix.to_owned(), source(node, context, out)?)))
     };
-    let source = source(node, table, context, out)?;
-    Some((prefix, source))
-}
-
-/// Where a secret comes from: the one of the three that is named.
-pub(super) fn source(
-    node: &Node,
-    table: &BTreeMap<String, Node>,
-    context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
-) -> Option<SecretSource> {
-    match (table.get("env"), table.get("file"), table.get("command")) {
-        // The name of a variable: its value is looked up when a request is made.
-        (Some(node), None, None) => Some(SecretSource::Env(node.text(out)?.to_owned())),
-        (None, Some(node), None) => {
-            Some(SecretSource::File(context.base.join(expanded(node, context, out)?)))
-        }
-        (None, None, Some(_)) => Some(SecretSource::Command(list(table, "command", context, out))),
-        _ => {
-            let message = "a secret has one source";
-            let remedy = "write one of `env`, `file`, `command`";
-            out.push(node.finding("config.tool", message, remedy));
-            None
-        }
-    }
+    entries.filter_map(secret).collect()
 }

@@ -119,6 +119,9 @@ impl SetupFolder {
         for (file, name) in [(&keys.root, ROOT_KEY), (&keys.owner, OWNER_KEY)] {
             file.write_new(&self.stage.join(name))?;
         }
+        let schema = self.stage.join("weaver.schema.json");
+        write_new_file(&schema, &format!("{:#}\n", config::json_schema()))
+            .map_err(system("write", &schema))?;
         config::check(self.stage.join("weaver.toml"), now).map_err(SetupError::Check)?;
         move_into_place(&self.stage, &self.target)?;
         config::check(self.target.join("weaver.toml"), now).map_err(SetupError::Check)

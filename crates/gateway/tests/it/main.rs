@@ -6,6 +6,7 @@ mod broken_files;
 mod clients;
 #[cfg(test)]
 mod config;
+mod config_schema;
 #[cfg(test)]
 mod folder;
 #[cfg(test)]

@@ -1,18 +1,34 @@
 //! The page of `docs/reference/` about the configuration.
 
 use std::fs;
-use std::path::Path;
 
 use weaver_gateway::config::{Sharing, Transport};
 
 use crate::folder::{Folder, root_key};
 
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/config.md");
+
+/// Run with `WEAVER_BLESS=1` to write the tables again.
+#[test]
+fn every_key_is_on_the_page() {
+    let page = fs::read_to_string(PAGE).unwrap();
+    let (head, _) = page.split_once("\n## Every key\n").unwrap();
+    let whole = format!("{head}\n## Every key\n{}", weaver_gateway::config::reference());
+    if std::env::var_os("WEAVER_BLESS").is_some() {
+        fs::write(PAGE, &whole).unwrap();
+    }
+    assert!(fs::read_to_string(PAGE).unwrap() == whole, "WEAVER_BLESS=1 writes the tables");
+}
+
 #[test]
 fn the_documented_configuration_is_accepted() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/config.md");
-    let page = fs::read_to_string(path).unwrap();
+    let page = fs::read_to_string(PAGE).unwrap();
     let (_, rest) = page.split_once("```toml\n").unwrap();
     let (text, _) = rest.split_once("```").unwrap();
+    let schema = jsonschema::validator_for(&weaver_gateway::config::json_schema()).unwrap();
+    let form: serde_json::Value = toml::from_str(text).unwrap();
+    let wrong: Vec<String> = schema.iter_errors(&form).map(|error| error.to_string()).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
     let folder = Folder::new();
     folder.write("weaver.toml", &text.replace("ed25519:…", &root_key()));
     folder.write("count.schema.json", "{ \"type\": \"object\" }");

@@ -6,11 +6,12 @@ mod peer;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use self::peer::{ELICITED, Peer, ROOT, SAMPLED};
+use self::peer::{ELICITED, PATIENCE, Peer, ROOT, SAMPLED};
 use super::config::{self, Upstream};
 use super::http::Listening;
 use super::plan::{Mode, Plan, Transport};
@@ -278,8 +279,14 @@ fn sampling(peer: &mut Peer) -> Result<()> {
     holds(&result, SAMPLED)
 }
 
+/// The server asks by itself, a while after its start.
 fn roots(peer: &mut Peer) -> Result<()> {
-    let result = peer.call("get-roots-list", json!({}))?;
+    let until = Instant::now() + PATIENCE;
+    let mut result = peer.call("get-roots-list", json!({}))?;
+    while !result.to_string().contains(ROOT) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(200));
+        result = peer.call("get-roots-list", json!({}))?;
+    }
     ensure!(peer.was_asked("roots/list"), "nobody was asked: {result}");
     holds(&result, ROOT)
 }

@@ -14,7 +14,7 @@ use crate::interop::server::Server;
 use crate::interop::session;
 
 /// The longest wait for one answer or notification.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 const REVISION: &str = "2025-11-25";
 
 /// What the client answers to servers.

@@ -1,0 +1,87 @@
+//! The keys of a server.
+
+use super::super::confine::NETWORKS;
+use super::super::server::{KINDS, SHARING};
+use super::keys::MANY;
+use super::tool_keys::SECRET_SOURCE;
+use super::{Form, Section, key, words};
+use Form::{Flag, List, Map, Table, Text, Whole, Word};
+use weaver_types::TIMEOUT_MS;
+
+/// The table `mcpServers`, here and in the file of an MCP client.
+pub(in crate::config) const SERVERS: Form = Map(&Table(&SERVER), MANY);
+
+static SERVER: Section = Section {
+    keys: &[
+        key("type", Word(&words(&KINDS)), "How it is reached; may be left out"),
+        key("command", Text, "The program: a name in `PATH`, or a path"),
+        key("args", List(&Text, MANY), "Its arguments").or("[]"),
+        key("env", Map(&Text, MANY), "Its variables, beside the few that every program gets").or("{}"),
+        key("cwd", Text, "Its working directory"),
+        key("url", Text, "Its address, where it is reached over HTTP"),
+        key("headers", Map(&Text, MANY), "Headers of each request to it").or("{}"),
+        key("oauth", Table(&OAUTH), "How `weaver login NAME` logs in; needed only where the authorization server registers no clients by itself"),
+        key("disabled", Flag, "Leaves it out, and its variables are not looked up").or("false"),
+        key("instances", Word(&words(&SHARING)), "A process or session for each client, for each folder that clients work in, or one for all").or("\"client\""),
+        key("timeout_ms", Whole(*TIMEOUT_MS.start() as u64, *TIMEOUT_MS.end() as u64), "How long one call may take; the tool's contract may say less").or("60000"),
+        key("initialize_timeout_ms", Whole(1_000, 600_000), "How long it may take to start and answer the handshake").or("60000"),
+        key("limits", Table(&LIMITS), "What it may be asked; what goes beyond is refused at once"),
+        key("confine", Table(&CONFINE), "What is kept from its process, beside the gateway's own state, which is kept from all"),
+    ],
+};
+
+static LIMITS: Section = Section {
+    keys: &[
+        key("calls", Whole(1, 10_000), "The most calls at once").or("64"),
+        key("waiting", Whole(0, 100_000), "The most calls that wait for a place").or("256"),
+        key(
+            "calls_per_second",
+            Whole(1, 100_000),
+            "The most calls that begin in a second; no limit unless set",
+        ),
+        key("message_kb", Whole(1, 1 << 20), "The longest message, either way, in KiB").or("16384"),
+    ],
+};
+
+static OAUTH: Section = Section {
+    keys: &[
+        key("client_id", Text, "The id of a client that was registered by hand"),
+        key("client_secret", Table(&SECRET_SOURCE), "Its secret, for confidential clients"),
+        key(
+            "client_metadata_url",
+            Text,
+            "The `https://` address of a public document that is the client's id",
+        ),
+        key("scopes", List(&Text, MANY), "Scopes beside those that the server asks for").or("[]"),
+        key("redirect_port", Whole(1, 65_535), "For servers that want a fixed one"),
+    ],
+};
+
+/// What is kept from a process.
+pub(super) static CONFINE: Section = Section {
+    keys: &[
+        key(
+            "read",
+            List(&Text, MANY),
+            "Paths to read, with all below; without any of `read`, `write`, `execute` and `system` all files but the state are reachable",
+        ),
+        key("write", List(&Text, MANY), "Paths to read, write, make and remove"),
+        key("execute", List(&Text, MANY), "Paths to read and execute"),
+        key("system", Flag, "And what programs need to start").or("true"),
+        key("network", Word(&words(&NETWORKS)), "Whether it reaches the network").or("\"host\""),
+        key("user", Text, "Where root starts it: another user, a name, `uid` or `uid:gid`"),
+        key("isolated", Flag, "Demands that there be no signals and no abstract sockets to others")
+            .or("false"),
+        key(
+            "address_space_mb",
+            Whole(1, 1 << 24),
+            "The most address space of each process, in MiB",
+        ),
+        key("cpu_seconds", Whole(1, 1 << 31), "The most processor time of each process"),
+        key("open_files", Whole(1, 1 << 20), "The most open files of each process"),
+        key("processes", Whole(1, 1 << 20), "The most processes of its user; not for root"),
+        key("file_size_mb", Whole(1, 1 << 24), "The largest file that it can write, in MiB"),
+        key("best_effort", Flag, "Starts with what the system can do, and lets the policy decide")
+            .or("false"),
+    ],
+};
