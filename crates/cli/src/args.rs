@@ -169,7 +169,7 @@ pub(super) enum Command {
     /// Print the JSON Schema of weaver.toml or of a document, for an editor
     Schema {
         /// The file
-        #[arg(value_enum, default_value = "config")]
+        #[arg(value_enum, value_name = "FILE", default_value = "config")]
         of: super::schema::SchemaOf,
     },
     /// Write manual pages, one for each command, into a folder

@@ -1,6 +1,7 @@
-//! `weaver doctor`: looks at everything that keeps a gateway well, and says for each what to do.
+//! `weaver doctor`: checks everything that a gateway depends on, and says what to do about each
+//! problem.
 //!
-//! One look that fails never keeps the others from being taken: whoever asks a doctor has a problem.
+//! A check that fails does not stop the others: whoever runs `doctor` has a problem already.
 
 mod documents;
 mod health_check;
@@ -15,8 +16,8 @@ use super::args::Check;
 use super::{Exit, Failure, output};
 use health_check::{Health, HealthCheck};
 
-/// What is needed for every look.
-struct CheckedGateway {
+/// What every check needs.
+struct CheckContext {
     config: config::Config,
     now: weaver_types::Timestamp,
 }
@@ -38,7 +39,7 @@ fn examine(args: &Check) -> Vec<HealthCheck> {
         Ok(config) => config,
         Err(errors) => return vec![documents::refused("configuration", &errors)],
     };
-    let checked = CheckedGateway { config, now: SystemClock::default().now() };
+    let checked = CheckContext { config, now: SystemClock::default().now() };
     let file = escape::line(&checked.config.file.display().to_string()).into_owned();
     let mut found = vec![HealthCheck::good("configuration", file)];
     found.extend(documents::all(&checked));

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use weaver_gateway::config::Upstream;
-use weaver_gateway::listing::{self, ListedTool};
+use weaver_gateway::listing::{self, ListedFeature};
 use weaver_gateway::secret::{Passphrase, generated_passphrase};
 use weaver_gateway::setup::{
     OwnKeys, Posture, Review, SecretPlace, Selection, SetupError, SetupFolder, TakenNames,
@@ -137,7 +137,7 @@ fn list(
     servers: &[Upstream],
     seconds: u64,
     selection: &mut Selection,
-) -> Result<Vec<(UpstreamName, Vec<ListedTool>)>, Failure> {
+) -> Result<Vec<(UpstreamName, Vec<ListedFeature>)>, Failure> {
     let many = servers.len();
     output::aside(&format!("starting {many} server{} …\n", if many == 1 { "" } else { "s" }));
     let mut listed = Vec::new();
@@ -176,7 +176,7 @@ fn ask(
         .collect();
     // The driver's own limit comes first: it knows what the server said.
     let patience = Some(patience + Duration::from_secs(5));
-    listing::ask(config, &servers, patience, &output::waiting)
+    listing::list_all(config, &servers, patience, &output::waiting)
         .map_err(|error| Failure::new(Exit::Internal, "init.runtime", error))
 }
 

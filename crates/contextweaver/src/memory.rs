@@ -32,4 +32,4 @@ pub use fact::{Claim, Fact, FactStore};
 pub use put::Put;
 pub use recall::{Caps, Recall, RecallResult, recall};
 pub use stored::{ENTRY_VERSION, Superseded};
-pub use tier::{Access, Memory, MemoryLog, Page, ProcessMemory};
+pub use tier::{Access, InProcessMemory, Memory, MemoryAuditHook, Page};

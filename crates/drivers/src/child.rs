@@ -38,16 +38,16 @@ pub(crate) enum SpawnError {
     /// It cannot be confined.
     #[error(transparent)]
     Confinement(#[from] ConfineError),
-    /// The system does not start the program, or the launcher.
+    /// The operating system could not start the program or the launcher.
     #[error("{0}")]
     System(io::ErrorKind),
-    /// The child has no pipes to speak by.
+    /// The child's standard streams are not available.
     #[error("its pipes are missing")]
     NoPipes,
 }
 
-/// The environment of a child: the few variables that all have, and those of its own.
-fn scope(command: &mut std::process::Command, own: &BTreeMap<String, String>) {
+/// Sets the child's environment: the few inherited variables and those of its configuration.
+fn set_environment(command: &mut std::process::Command, own: &BTreeMap<String, String>) {
     command.env_clear();
     for name in INHERITED {
         // A shell function exported under one of these names is not passed on.
@@ -73,7 +73,7 @@ pub(crate) fn start(config: &StdioConfig) -> Result<Child, SpawnError> {
             command
         }
     };
-    scope(&mut command, &config.env);
+    set_environment(&mut command, &config.env);
     if let Some(folder) = &config.cwd {
         command.current_dir(folder);
     }
@@ -90,7 +90,7 @@ fn spawn(command: std::process::Command) -> io::Result<Child> {
 }
 
 /// Reads the launcher's report, the first line of the child's standard error.
-pub(crate) async fn report(
+pub(crate) async fn read_launcher_report(
     source: &mut (impl AsyncBufRead + Unpin),
     launcher: &Launcher,
 ) -> Result<Enforced, ConfineError> {
@@ -101,12 +101,12 @@ pub(crate) async fn report(
 }
 
 /// Ends the child's process group when dropped, so that grandchildren do not stay behind.
-pub(crate) struct Group {
+pub(crate) struct ProcessGroupGuard {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
 }
 
-impl Group {
+impl ProcessGroupGuard {
     pub(crate) fn of(child: &Child) -> Self {
         #[cfg(unix)]
         {
@@ -121,7 +121,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroupGuard {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Some(leader) = self.leader.take() {
@@ -133,27 +133,27 @@ impl Drop for Group {
 
 /// The last bytes that the child wrote to standard error.
 #[derive(Debug, Default)]
-pub(crate) struct Tail {
+pub(crate) struct StderrTail {
     bytes: Mutex<VecDeque<u8>>,
     /// The values of the child's own variables, which may be secret, and their names.
     variables: Vec<(String, String)>,
     redactor: Option<Redactor>,
     confined: Option<Confined>,
-    /// What is kept from the child, once its launcher said so.
+    /// The confinement that is enforced, once the launcher has reported it.
     enforced: OnceLock<Enforced>,
 }
 
-impl Tail {
-    const KEPT: usize = 4 * 1024;
+impl StderrTail {
+    const MAX_BYTES: usize = 4 * 1024;
     /// How much of it messages repeat, in lines and in bytes.
-    const LINES: usize = 6;
-    const SHOWN: usize = 600;
+    const SHOWN_LINES: usize = 6;
+    const SHOWN_BYTES: usize = 600;
     /// A shorter value of a variable is a word such as `true`, and no secret.
-    const SHORTEST: usize = 6;
+    const MIN_SECRET: usize = 6;
 
     /// The tail of a child of this configuration.
     pub(crate) fn of(config: &StdioConfig, redactor: Option<Redactor>) -> Self {
-        let own = config.env.iter().filter(|(_, value)| value.len() >= Self::SHORTEST);
+        let own = config.env.iter().filter(|(_, value)| value.len() >= Self::MIN_SECRET);
         let mut variables: Vec<_> =
             own.map(|(name, value)| (name.clone(), value.clone())).collect();
         // A value may be part of another.
@@ -163,7 +163,7 @@ impl Tail {
     }
 
     /// Takes note of what is kept from the child.
-    pub(crate) fn confined_as(&self, enforced: &Enforced) {
+    pub(crate) fn set_enforced(&self, enforced: &Enforced) {
         // There is one report.
         let _ = self.enforced.set(enforced.clone());
     }
@@ -179,7 +179,7 @@ impl Tail {
     fn push(&self, bytes: &[u8]) {
         let mut kept = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend(bytes);
-        let surplus = kept.len().saturating_sub(Self::KEPT);
+        let surplus = kept.len().saturating_sub(Self::MAX_BYTES);
         kept.drain(..surplus);
     }
 
@@ -199,9 +199,9 @@ impl Tail {
         }
         let lines: Vec<&str> =
             text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let last = lines.iter().skip(lines.len().saturating_sub(Self::LINES));
+        let last = lines.iter().skip(lines.len().saturating_sub(Self::SHOWN_LINES));
         let shown = last.map(|line| escape(line)).collect::<Vec<_>>().join(" | ");
-        let cut = shown.len().saturating_sub(Self::SHOWN);
+        let cut = shown.len().saturating_sub(Self::SHOWN_BYTES);
         let start = (cut..shown.len()).find(|at| shown.is_char_boundary(*at)).unwrap_or(0);
         let shown = shown.get(start..).unwrap_or_default().to_owned();
         match self.explanation(&shown) {
@@ -233,7 +233,8 @@ mod tests {
         let mut config = StdioConfig::default();
         config.env.insert("TOKEN".to_owned(), "hunter2-hunter2".to_owned());
         config.env.insert("LOG".to_owned(), "warn".to_owned());
-        let tail = Tail::of(&config, Some(Redactor::new(|text| text.replace("joe@", "***@"))));
+        let tail =
+            StderrTail::of(&config, Some(Redactor::new(|text| text.replace("joe@", "***@"))));
         for line in
             ["first", "a", "b", "c\u{1b}", "warn: joe@example.org", "key hunter2-hunter2", "end"]
         {
@@ -250,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_tail_is_bounded_and_escaped() {
-        let tail = Tail::default();
+        let tail = StderrTail::default();
         for _ in 0..100 {
             tail.push(&[b'x'; 1000]);
         }

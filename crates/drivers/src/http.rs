@@ -32,7 +32,7 @@ pub use error::OperationError;
 pub(crate) use error::Refusal;
 pub use etag::EtagObserver;
 pub use host::HostRule;
-pub(crate) use host::is_here;
+pub(crate) use host::is_loopback;
 pub use network::Network;
 pub(crate) use network::{is_metadata_service, is_public};
 pub use operation::{Body, Method, Operation, SecretHeader};

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contextweaver::memory::{
-    Access, EntryKind, EpisodicStore, FactStore, Memory, MemoryEntry, MemoryError, MemoryLog,
+    Access, EntryKind, EpisodicStore, FactStore, Memory, MemoryAuditHook, MemoryEntry, MemoryError,
     MemoryLogError, Origin, Put,
 };
 use serde_json::{Map, Value};
@@ -52,7 +52,7 @@ pub fn register(registry: &Registry, memory: &Memory) -> Result<(), RegistryErro
 ///
 /// It waits for the ledger on the thread that uses the memory.
 #[must_use]
-pub fn kernel_log(kernel: Arc<Kernel>, run: RunContext, principal: Principal) -> MemoryLog {
+pub fn kernel_log(kernel: Arc<Kernel>, run: RunContext, principal: Principal) -> MemoryAuditHook {
     Arc::new(move |access, entry| {
         let id = entry.entry_id();
         let note = MemoryNote {

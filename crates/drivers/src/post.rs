@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 
-use crate::http::{client, is_here};
+use crate::http::{client, is_loopback};
 
 /// An address that takes a body by POST: `https`, or `http` on this machine.
 #[derive(Debug, Clone)]
@@ -130,7 +130,7 @@ fn address(url: &str) -> Result<Url, PostError> {
     }
     match url.scheme() {
         "https" => Ok(url),
-        "http" if is_here(&url) => Ok(url),
+        "http" if is_loopback(&url) => Ok(url),
         "http" => Err(bad("http is for this machine only; use https")),
         _ => Err(bad("it is neither http nor https")),
     }

@@ -112,7 +112,7 @@ fn list(items: &[Value], renderer: &mut ValueRenderer<'_>) -> Facts {
         renderer.omit("rows_withheld", items.len());
         return shown.into();
     }
-    let first = renderer.bearing(items.into());
+    let first = renderer.rows_by_relevance(items.into());
     let rest = (0..items.len()).filter(|at| !first.contains(at));
     let order = first.iter().copied().chain(rest).take(MAX_FACTS);
     let items_shown = order.filter_map(|at| items.get(at));

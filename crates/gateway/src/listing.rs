@@ -14,16 +14,15 @@ use crate::config::{Config, Upstream};
 use crate::serve::{self, FeatureKind, ProposalError};
 
 /// How long one server may take to connect and list.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Some servers register their tools a moment after the handshake.
-const SECOND_LOOK: Duration = Duration::from_millis(150);
+const RETRY_DELAY: Duration = Duration::from_millis(150);
 /// How often an empty list is looked at again.
-const LOOKS: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 
-/// A tool as its server lists it, or another feature in that form, and the capability that it
-/// proposes to be.
+/// A tool or another feature as its server lists it, with the capability that is proposed for it.
 #[derive(Debug)]
-pub struct ListedTool {
+pub struct ListedFeature {
     /// What it is.
     pub kind: FeatureKind,
     /// As the server wrote it.
@@ -33,7 +32,7 @@ pub struct ListedTool {
 }
 
 /// What one server lists, or why it does not.
-pub type ListingResult = Result<Vec<ListedTool>, ListingError>;
+pub type ListingResult = Result<Vec<ListedFeature>, ListingError>;
 
 /// Why a server lists nothing: what went wrong, with the last lines of its standard error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,7 +45,7 @@ pub struct ListingError(String);
 ///
 /// # Errors
 /// Those of the system, when the runtime cannot be started.
-pub fn ask(
+pub fn list_all(
     config: &Config,
     servers: &[Upstream],
     patience: Option<Duration>,
@@ -54,7 +53,7 @@ pub fn ask(
 ) -> io::Result<Vec<(UpstreamName, ListingResult)>> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let patience = patience.unwrap_or(PATIENCE);
+    let patience = patience.unwrap_or(LIST_TIMEOUT);
     let names: BTreeSet<UpstreamName> = servers.iter().map(|one| one.name.clone()).collect();
     let names = Mutex::new(names);
     let all = servers.iter().map(|one| async {
@@ -89,30 +88,30 @@ async fn progress(names: &Mutex<BTreeSet<UpstreamName>>, waiting: &dyn Fn(&[Stri
 async fn list(config: &Upstream, whole: &Config, patience: Duration) -> ListingResult {
     let launcher = Launcher::this_program(serve::LAUNCH);
     let upstream = Connection::new(serve::upstream_config(config, whole, &launcher));
-    let listed = tokio::time::timeout(patience, proposals(config, &upstream)).await;
+    let listed = tokio::time::timeout(patience, list_features(config, &upstream)).await;
     upstream.close().await;
     listed.unwrap_or_else(|_| {
         Err(ListingError(format!("no answer within {} seconds", patience.as_secs())))
     })
 }
 
-async fn proposals(config: &Upstream, upstream: &Connection) -> ListingResult {
+async fn list_features(config: &Upstream, upstream: &Connection) -> ListingResult {
     for look in 1.. {
         let (connection, tools) =
             upstream.listing().await.map_err(|error| ListingError(error.explained()))?;
-        if tools.is_empty() && look < LOOKS {
-            tokio::time::sleep(SECOND_LOOK).await;
+        if tools.is_empty() && look < MAX_ATTEMPTS {
+            tokio::time::sleep(RETRY_DELAY).await;
             continue;
         }
         let instructions = connection.server().instructions();
         let features = serve::ServerFeatures::ask(&connection).await;
-        let listed = tools.iter().map(|tool| ListedTool {
+        let listed = tools.iter().map(|tool| ListedFeature {
             kind: FeatureKind::Tool,
             tool: tool.value().clone(),
             capability: serve::propose(config, tool, instructions),
         });
         let beside = serve::propose_features(config, &features, instructions).into_iter();
-        let beside = beside.map(|feature| ListedTool {
+        let beside = beside.map(|feature| ListedFeature {
             kind: feature.kind,
             tool: feature.definition,
             capability: feature.capability,

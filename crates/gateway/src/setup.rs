@@ -30,7 +30,7 @@ pub use posture::Posture;
 pub use review::{Review, ReviewError, ReviewRow};
 pub use revision::PolicyRevision;
 pub use secret_place::SecretPlace;
-pub use secrets::StoredSecret;
+pub use secrets::ExtractedSecret;
 pub use selection::{
     Machine, Origin, SelectedServer, Selection, ServerFolders, SkippedServer, TakenNames,
     matching_server,

@@ -30,6 +30,7 @@
 //! - [`token`]: counting tokens as a model's tokenizer does.
 //! - [`values`]: what a text names (addresses, hosts, amounts, days, names), in comparable form.
 
+pub mod byte_classes;
 #[cfg(feature = "confusable")]
 pub mod confusable;
 pub mod error;
@@ -37,7 +38,6 @@ pub mod escape;
 pub mod glob;
 pub mod hidden;
 pub mod invisible;
-pub mod masks;
 pub mod normalise;
 pub mod reveal;
 pub mod split;

@@ -50,7 +50,7 @@ use std::sync::LazyLock;
 
 use self::edit::Edits;
 use self::glyph::Tags;
-use crate::masks::{self, Masks, Table};
+use crate::byte_classes::{self, ByteClassBitmaps, ClassTable};
 
 /// What is never undone, and hides nothing: the unit separator. A caller that cuts something out of
 /// a text puts it there, so that what stands on both sides is not read as one.
@@ -68,7 +68,7 @@ pub struct Source<'a> {
     /// The text.
     pub text: &'a str,
     /// The classes of its bytes, [`classes`] among them.
-    pub masks: &'a Masks,
+    pub masks: &'a ByteClassBitmaps,
     /// Stretches of no interest, in order and apart: base64 and hexadecimal digits that lie in one
     /// of them are not undone.
     pub known: &'a [Range<usize>],
@@ -82,7 +82,7 @@ pub fn classes(byte: u8) -> u8 {
 }
 
 /// Those of every byte.
-static TABLE: LazyLock<Table> = LazyLock::new(|| masks::table(classes));
+static TABLE: LazyLock<ClassTable> = LazyLock::new(|| byte_classes::class_table(classes));
 
 /// Appends the other readings of `text` to `out`: first those of the text itself in the order of
 /// the text, then those of what they hold.
@@ -90,7 +90,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| masks::table(classes));
 /// Returns whether all readings are there. It is false only if they together would pass
 /// [`GROWTH`] times the length of the text, plus 256 bytes, or if the text has 4 GiB or more.
 pub fn views(text: &str, layers: Layers, out: &mut Vec<View>) -> bool {
-    let masks = Masks::of(text.as_bytes(), &TABLE);
+    let masks = ByteClassBitmaps::of(text.as_bytes(), &TABLE);
     views_of(Source { text, masks: &masks, known: &[] }, layers, out)
 }
 
@@ -109,7 +109,7 @@ pub fn views_of(source: Source<'_>, layers: Layers, out: &mut Vec<View>) -> bool
             // One guess in a chain: guesses about guesses find nothing but their own inventions.
             let guessed = view.layers.overlaps(GUESSES);
             let layers = if guessed { layers.intersection(Layers::ENCODED) } else { layers };
-            let masks = Masks::of(view.text.as_bytes(), &TABLE);
+            let masks = ByteClassBitmaps::of(view.text.as_bytes(), &TABLE);
             let source = Source { text: &view.text, masks: &masks, known: &[] };
             complete &= readings(source, layers, Some(view), &mut room, &mut deeper);
         }

@@ -47,9 +47,9 @@ impl Kernel {
             if !again || retries >= most || wait > LONGEST_WAIT {
                 return AttemptResult { result, retries, stopped: None };
             }
-            self.timer.sleep(self.pause(retries).max(wait)).await;
+            self.timer.sleep(self.backoff_delay(retries).max(wait)).await;
             let want = attempt_needs(ready);
-            let (checked, spent) = (self.may_go_on(ready), watch.spent_amounts());
+            let (checked, spent) = (self.check_still_authorized(ready), watch.spent_amounts());
             let room = checked.and_then(|()| match watch.room.as_mut() {
                 Some(room) => room.again(spent, want).map_err(|_| ReasonCode::BudgetExceeded),
                 None => Ok(()),

@@ -1,4 +1,4 @@
-//! What a host reads and writes of a run's memory, as the log has it.
+//! Records in the log what a host reads and writes of a run's memory.
 
 use serde_json::{Value, json};
 use weaver_types::canonical::{self, Profile};

@@ -1,4 +1,4 @@
-//! Between two attempts: the pause, and whether everything still is as it was decided.
+//! Retries: the backoff delay, and whether the decision still holds.
 //!
 //! Truncated exponential backoff with half of the pause by chance, *equal jitter* in Brooker,
 //! *Exponential Backoff and Jitter*, 2015: retries of callers that failed together spread out, and each
@@ -12,15 +12,16 @@ use super::authorized_invocation::AuthorizedInvocation;
 use crate::kernel::Kernel;
 
 /// The pause before the first retry; each further one is twice as long.
-const BACKOFF: Duration = Duration::from_millis(50);
+const INITIAL_BACKOFF: Duration = Duration::from_millis(50);
 /// The longest pause.
-const MOST: Duration = Duration::from_secs(5);
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
 impl Kernel {
     /// The pause after this many retries: half of it certain, half of it by chance, so that callers
     /// who failed together do not come again together. Without randomness it is the whole.
-    pub(super) fn pause(&self, retries: u8) -> Duration {
-        let whole = BACKOFF.saturating_mul(2_u32.saturating_pow(retries.into())).min(MOST);
+    pub(super) fn backoff_delay(&self, retries: u8) -> Duration {
+        let whole =
+            INITIAL_BACKOFF.saturating_mul(2_u32.saturating_pow(retries.into())).min(MAX_BACKOFF);
         let mut chance = [0_u8; 4];
         if self.random.fill(&mut chance).is_err() {
             return whole;
@@ -34,7 +35,10 @@ impl Kernel {
     ///
     /// # Errors
     /// Why not.
-    pub(super) fn may_go_on(&self, ready: &AuthorizedInvocation<'_>) -> Result<(), ReasonCode> {
+    pub(super) fn check_still_authorized(
+        &self,
+        ready: &AuthorizedInvocation<'_>,
+    ) -> Result<(), ReasonCode> {
         if self.is_revoked(ready.claims) {
             return Err(ReasonCode::TokenRevoked);
         }

@@ -7,7 +7,7 @@ use clap::Args;
 use weaver_policy_analysis::suggest::AllowWidth;
 
 use crate::output::OutputFormat;
-use crate::policy::signing::SignPolicy;
+use crate::policy::signing::SigningArgs;
 use crate::shared_args::Json;
 
 const HELP: &str = "\
@@ -47,7 +47,7 @@ pub(crate) struct Allow {
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) sign: SignPolicy,
+    pub(super) sign: SigningArgs,
     #[command(flatten)]
     pub(super) output: Json,
 }

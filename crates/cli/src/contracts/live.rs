@@ -35,7 +35,7 @@ pub(super) fn ask(
     config: &Config,
     servers: &[config::Upstream],
 ) -> Result<Vec<(UpstreamName, ListingResult)>, Failure> {
-    listing::ask(config, servers, None, &output::waiting)
+    listing::list_all(config, servers, None, &output::waiting)
         .map_err(|error| Failure::new(Exit::Internal, "contracts.runtime", error))
 }
 

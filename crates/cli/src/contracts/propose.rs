@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use weaver_gateway::config::{self, TOOLS};
-use weaver_gateway::listing::ListedTool;
+use weaver_gateway::listing::ListedFeature;
 use weaver_gateway::serve::{self, FeatureKind};
 use weaver_policy_analysis::propose::{self, Proposal, ToolDescription};
 use weaver_text::escape;
@@ -82,7 +82,7 @@ fn from_servers(args: &Propose) -> Result<DraftContracts, Failure> {
     for tool in config.tools.iter().filter(|_| own) {
         let capability = serve::own_proposal(tool);
         let kind = FeatureKind::Tool;
-        found.add(ListedTool { kind, tool: tool.definition(), capability });
+        found.add(ListedFeature { kind, tool: tool.definition(), capability });
     }
     match found.notes.first() {
         Some(problem) if found.proposals.is_empty() => {
@@ -95,7 +95,7 @@ fn from_servers(args: &Propose) -> Result<DraftContracts, Failure> {
 }
 
 impl DraftContracts {
-    fn add(&mut self, offered: ListedTool) {
+    fn add(&mut self, offered: ListedFeature) {
         let capability = match offered.capability {
             Ok(capability) => capability,
             Err(problem) => return self.notes.push(format!("left out: {problem}")),

@@ -7,7 +7,7 @@ use weaver_policy::PolicySet;
 use weaver_text::escape;
 use weaver_types::Timestamp;
 
-use super::CheckedGateway;
+use super::CheckContext;
 use super::health_check::HealthCheck;
 
 /// How long before a document or key ends that is told.
@@ -28,7 +28,7 @@ pub(super) fn refused(subject: &str, errors: &ConfigErrors) -> HealthCheck {
     HealthCheck::bad(subject, found, "`weaver check` lists everything that is wrong")
 }
 
-pub(super) fn all(checked: &CheckedGateway) -> Vec<HealthCheck> {
+pub(super) fn all(checked: &CheckContext) -> Vec<HealthCheck> {
     let set = match config::load_policy(&checked.config, false, checked.now) {
         Ok(set) => set,
         Err(errors) => return vec![refused("documents", &errors)],

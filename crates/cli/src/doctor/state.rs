@@ -11,7 +11,7 @@ use weaver_trace_store::Reader;
 use weaver_trace_store::verify::verify;
 use weaver_types::ledger::LedgerError;
 
-use super::CheckedGateway;
+use super::CheckContext;
 use super::health_check::HealthCheck;
 use crate::connect::{self, Place};
 
@@ -25,7 +25,7 @@ const CLOCK_LEEWAY: Duration = Duration::from_secs(60);
 /// How old the last signed checkpoint may be.
 const OLD_CHECKPOINT: Duration = Duration::from_secs(2 * 86_400);
 
-pub(super) fn all(checked: &CheckedGateway) -> Vec<HealthCheck> {
+pub(super) fn all(checked: &CheckContext) -> Vec<HealthCheck> {
     let mut found = Vec::new();
     found.extend(disk(checked));
     found.extend(log(checked));
@@ -37,7 +37,7 @@ pub(super) fn all(checked: &CheckedGateway) -> Vec<HealthCheck> {
 
 /// The file system that the ledger lies on.
 #[cfg(unix)]
-fn disk(checked: &CheckedGateway) -> Option<HealthCheck> {
+fn disk(checked: &CheckContext) -> Option<HealthCheck> {
     let folder = checked.config.store.ancestors().skip(1).find(|folder| folder.is_dir())?;
     let seen = rustix::fs::statvfs(folder).ok()?;
     let free = seen.f_bavail.saturating_mul(seen.f_frsize);
@@ -52,12 +52,12 @@ fn disk(checked: &CheckedGateway) -> Option<HealthCheck> {
 }
 
 #[cfg(not(unix))]
-fn disk(_patient: &CheckedGateway) -> Option<HealthCheck> {
+fn disk(_patient: &CheckContext) -> Option<HealthCheck> {
     None
 }
 
 /// The log: whether it verifies, whether the clock is behind it, and whether checkpoints are signed.
-fn log(checked: &CheckedGateway) -> Vec<HealthCheck> {
+fn log(checked: &CheckContext) -> Vec<HealthCheck> {
     let store = &checked.config.store;
     if !store.is_file() {
         return vec![HealthCheck::good("log", "none yet; the first call begins it")];
@@ -102,7 +102,7 @@ fn log(checked: &CheckedGateway) -> Vec<HealthCheck> {
     found
 }
 
-fn checkpoints(checked: &CheckedGateway, reader: &Reader) -> Vec<HealthCheck> {
+fn checkpoints(checked: &CheckContext, reader: &Reader) -> Vec<HealthCheck> {
     let Ok(Some(status)) = Status::of(reader) else { return Vec::new() };
     let mut found = Vec::new();
     if let Some(trouble) = &status.refused {
@@ -137,7 +137,7 @@ fn checkpoints(checked: &CheckedGateway, reader: &Reader) -> Vec<HealthCheck> {
 
 /// The daemon and its servers. Without one, the programs of the servers.
 #[cfg(unix)]
-fn gateway(checked: &CheckedGateway) -> Vec<HealthCheck> {
+fn gateway(checked: &CheckContext) -> Vec<HealthCheck> {
     match daemon::status(&checked.config.store) {
         Ok(status) => running(checked, &status),
         Err(DaemonError::NotRunning) => {
@@ -152,7 +152,7 @@ fn gateway(checked: &CheckedGateway) -> Vec<HealthCheck> {
 }
 
 #[cfg(unix)]
-fn running(checked: &CheckedGateway, status: &DaemonStatus) -> Vec<HealthCheck> {
+fn running(checked: &CheckContext, status: &DaemonStatus) -> Vec<HealthCheck> {
     let own = env!("CARGO_PKG_VERSION");
     let said = format!(
         "version {}, process {}, {} sessions",
@@ -195,7 +195,7 @@ fn running(checked: &CheckedGateway, status: &DaemonStatus) -> Vec<HealthCheck> 
     found
 }
 
-fn clients(checked: &CheckedGateway) -> HealthCheck {
+fn clients(checked: &CheckContext) -> HealthCheck {
     let states =
         Place::open(Some(&checked.config.file)).and_then(|place| connect::client_states(&place));
     let states = match states {

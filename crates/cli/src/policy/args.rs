@@ -8,7 +8,7 @@ use weaver_types::{
     Confidentiality, Impact, Integrity, Operation, Rung, SafetyClass, SafetyMode, SinkKind, Verdict,
 };
 
-use super::signing::SignPolicy;
+use super::signing::SigningArgs;
 use crate::argument_error::ArgumentError;
 use crate::output::OutputFormat;
 use crate::shared_args::{Json, word};
@@ -382,7 +382,7 @@ pub(crate) struct Edit {
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) sign: SignPolicy,
+    pub(super) sign: SigningArgs,
     #[command(flatten)]
     pub(super) output: Json,
 }

@@ -13,9 +13,9 @@ use crate::output::OutputFormat;
 use crate::shared_args::PassphraseFrom;
 use crate::{Exit, Failure, output};
 
-/// With what a new policy is signed.
+/// Options for signing a new policy.
 #[derive(Debug, Args)]
-pub(crate) struct SignPolicy {
+pub(crate) struct SigningArgs {
     /// The root key, if not where `weaver init` put it
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
@@ -26,7 +26,7 @@ pub(crate) struct SignPolicy {
     pub(crate) passphrase: PassphraseFrom,
 }
 
-impl SignPolicy {
+impl SigningArgs {
     /// Signs the text, under a version above the one in force, and puts it into force.
     pub(crate) fn sign(
         &self,
@@ -37,7 +37,7 @@ impl SignPolicy {
         let text = revision.raised(text, now)?;
         let version = revision.draft(&text, now)?.policy().version;
         let key = self.key.clone().unwrap_or_else(|| revision.root_key());
-        let key_file = KeyFile::read(&key).map_err(|error| moved(&key, error.into()))?;
+        let key_file = KeyFile::read(&key).map_err(|error| with_key_hint(&key, error.into()))?;
         let passphrase = match self.passphrase.passphrase_fd {
             Some(fd) => Passphrase::from_descriptor(fd)?,
             None => Passphrase::ask(&format!("Passphrase of {}: ", key.display()))?,
@@ -47,7 +47,7 @@ impl SignPolicy {
     }
 }
 
-fn moved(key: &Path, failure: Failure) -> Failure {
+fn with_key_hint(key: &Path, failure: Failure) -> Failure {
     failure.next(format!("name the root key with `--key FILE`; it is not at {}", key.display()))
 }
 

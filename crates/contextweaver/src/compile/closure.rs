@@ -1,4 +1,4 @@
-//! What the candidates hang on comes with them, and what a call brought with the call.
+//! Closes the set of candidates: an item brings its parents, and a call brings its results.
 
 use crate::compile::item_outcome::ItemOutcome;
 use crate::compile::{ContextLog, ItemKind};
@@ -22,7 +22,9 @@ pub(super) fn close(log: &ContextLog, outcomes: &mut [ItemOutcome]) -> usize {
         }
     }
     for place in 0..outcomes.len() {
-        if outcomes.get(place) == Some(&ItemOutcome::Absent) && is_answer(log, outcomes, place) {
+        if outcomes.get(place) == Some(&ItemOutcome::Absent)
+            && is_result_of_kept_call(log, outcomes, place)
+        {
             if let Some(outcome) = outcomes.get_mut(place) {
                 *outcome = ItemOutcome::Kept;
             }
@@ -33,7 +35,11 @@ pub(super) fn close(log: &ContextLog, outcomes: &mut [ItemOutcome]) -> usize {
 }
 
 /// Whether it is the result of a call that is a candidate.
-pub(super) fn is_answer(log: &ContextLog, outcomes: &[ItemOutcome], place: usize) -> bool {
+pub(super) fn is_result_of_kept_call(
+    log: &ContextLog,
+    outcomes: &[ItemOutcome],
+    place: usize,
+) -> bool {
     let is = |place: usize, kind| log.analysis(place).is_some_and(|a| a.kind == kind);
     is(place, ItemKind::ToolResult)
         && log.links().parent(place).is_some_and(|call| {

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 use serde_json::Value;
 use weaver_types::{Frame, HandleId, Label, RawContent, RawResult};
 
-use crate::compile::item::Source;
+use crate::compile::item::DedupKey;
 use crate::compile::{ContextItem, ItemKind, frame_text};
 use crate::error::ViewError;
 
@@ -80,15 +80,15 @@ impl View {
 /// frame says.
 #[must_use]
 pub fn admit(output: ToolOutput, firewall: Option<&dyn ResultFirewall>) -> ContextItem {
-    let print = Source::Output(print(&output.result));
+    let print = DedupKey::Digest(print(&output.result));
     let frame = firewall.and_then(|firewall| firewall.frame(&output));
     let (text, label, handle) = match &frame {
         Some(frame) => (frame_text::frame_body(frame), frame.label.clone(), handle_of(frame)),
         None => (stub(&output.result), Label::undeclared_output(), None),
     };
     let label = label.join(&output.label);
-    let item = ContextItem::output(output.id, text, label, print).behind(handle);
-    let item = item.hanging_on(output.call);
+    let item = ContextItem::output(output.id, text, label, print).with_handle(handle);
+    let item = item.with_parent_if(output.call);
     output.metadata.into_iter().fold(item, |item, (key, value)| item.with_metadata(key, value))
 }
 
@@ -113,8 +113,8 @@ pub fn look(
         }
         None => (format!("not shown: view {}", view.as_str()), Label::undeclared_output()),
     };
-    let item = ContextItem::output(id, text, label.join(source.label()), Source::Unknown);
-    let item = item.behind(Some(handle.clone())).hanging_on(Some(source.id().to_owned()));
+    let item = ContextItem::output(id, text, label.join(source.label()), DedupKey::Unique);
+    let item = item.with_handle(Some(handle.clone())).with_parent_if(Some(source.id().to_owned()));
     Ok(item.with_metadata("view", view.as_str()))
 }
 

@@ -26,7 +26,7 @@ pub struct ContextItem {
     metadata: BTreeMap<String, Value>,
     tags: Vec<String>,
     pinned: bool,
-    source: Source,
+    dedup_key: DedupKey,
     call: Option<Arc<CallMade>>,
 }
 
@@ -41,15 +41,15 @@ pub struct CallMade {
     pub arguments: Value,
 }
 
-/// What two items must have in common beside their text to be the same.
+/// What counts as a duplicate of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
-    /// Nothing: all of it is in the text.
+pub(super) enum DedupKey {
+    /// Another with the same text.
     Text,
-    /// Output of which the text shows a part: this is what all of it comes to.
-    Output(u64),
-    /// Output that is not known as a whole: it is like no other.
-    Unknown,
+    /// Another with the same output, of which the text shows a part: the digest of all of it.
+    Digest(u64),
+    /// Nothing: not all of it is known.
+    Unique,
 }
 
 impl ContextItem {
@@ -119,7 +119,7 @@ impl ContextItem {
             Self::result(&frame.call_id, frame_text::frame_text(frame), frame.label.clone());
         item.handle = frame.handle.as_ref().map(|handle| handle.handle_id.clone());
         if !frame.warnings.is_empty() || item.handle.is_some() {
-            item.source = Source::Unknown;
+            item.dedup_key = DedupKey::Unique;
         }
         item
     }
@@ -134,7 +134,7 @@ impl ContextItem {
         );
         let mut item = Self::result(call, text, Label::undeclared_output().tainted_by(call));
         item.handle = Some(artifact.handle_id.clone());
-        item.source = Source::Unknown;
+        item.dedup_key = DedupKey::Unique;
         item
     }
 
@@ -273,19 +273,19 @@ impl ContextItem {
         id: impl Into<String>,
         text: String,
         label: Label,
-        source: Source,
+        dedup_key: DedupKey,
     ) -> Self {
         let mut item = Self::new(ItemKind::ToolResult, id, text, label);
-        item.source = source;
+        item.dedup_key = dedup_key;
         item
     }
 
-    pub(super) fn hanging_on(mut self, parent: Option<String>) -> Self {
+    pub(super) fn with_parent_if(mut self, parent: Option<String>) -> Self {
         self.parent = parent;
         self
     }
 
-    pub(super) fn behind(mut self, handle: Option<HandleId>) -> Self {
+    pub(super) fn with_handle(mut self, handle: Option<HandleId>) -> Self {
         self.handle = handle;
         self
     }
@@ -295,23 +295,23 @@ impl ContextItem {
         Self::new(kind, id, text, label)
     }
 
-    pub(super) fn drawn_from(mut self, source: Source) -> Self {
-        self.source = source;
+    pub(super) fn with_dedup_key(mut self, dedup_key: DedupKey) -> Self {
+        self.dedup_key = dedup_key;
         self
     }
 
-    pub(super) fn source(&self) -> Source {
-        self.source
+    pub(super) fn dedup_key(&self) -> DedupKey {
+        self.dedup_key
     }
 
     /// What its words come to, where another that says the same may stand for it: never for what
     /// the user said, for what is pinned, and for output that is not known as a whole.
     pub(super) fn fingerprint(&self) -> Option<u64> {
-        match self.source {
+        match self.dedup_key {
             _ if self.pinned || self.kind == ItemKind::UserTurn => None,
-            Source::Text => text_equivalence::fingerprint(&self.text),
-            Source::Output(print) => Some(print),
-            Source::Unknown => None,
+            DedupKey::Text => text_equivalence::fingerprint(&self.text),
+            DedupKey::Digest(print) => Some(print),
+            DedupKey::Unique => None,
         }
     }
 
@@ -332,7 +332,7 @@ impl ContextItem {
             metadata: BTreeMap::new(),
             tags: Vec::new(),
             pinned: false,
-            source: Source::Text,
+            dedup_key: DedupKey::Text,
             call: None,
         }
     }

@@ -219,7 +219,7 @@ impl ContextLog {
         let before = self.latest.insert((item.kind(), levels(item), print), place);
         let before = before.and_then(|place| Some((place, self.items.get(place)?)));
         if let Some((older, found)) = before
-            && found.source() == item.source()
+            && found.dedup_key() == item.dedup_key()
             && text_equivalence::is_same(found.text(), item.text())
         {
             self.links.say_same(older, place);

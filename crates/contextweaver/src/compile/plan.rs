@@ -99,7 +99,7 @@ impl Plan {
             self.groups.skip(place);
             if log.analysis(place).is_some_and(|a| request.phase.takes(a.kind)) {
                 self.add(log, place, request)?;
-            } else if closure::is_answer(log, &self.outcomes, place) {
+            } else if closure::is_result_of_kept_call(log, &self.outcomes, place) {
                 self.closures += 1;
                 self.add(log, place, request)?;
             }

@@ -58,7 +58,7 @@ pub(super) fn judge(
 
 /// The block of an item with another text, without its handle.
 fn block(log: &ContextLog, item: &ContextItem, text: &str) -> Block {
-    let bare = item.clone().behind(None);
+    let bare = item.clone().with_handle(None);
     let text = block::block_of(&bare, text);
     let tokens = log.counter().count(&text).tokens().and_then(|n| u32::try_from(n).ok());
     Block { tokens: tokens.unwrap_or(u32::MAX), text: text.into(), form: Form::Redacted }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::{CallId, CapabilityId, HandleId, Label};
 
-use crate::compile::item::{CallMade, Source};
+use crate::compile::item::{CallMade, DedupKey};
 use crate::compile::{ContextItem, ItemKind};
 use crate::error::DurableLogError;
 
@@ -68,10 +68,10 @@ pub(super) fn to_bytes(item: &ContextItem) -> Result<Vec<u8>, DurableLogError> {
         metadata: item.metadata().clone(),
         tags: item.tags().to_vec(),
         pinned: item.is_pinned(),
-        output: match item.source() {
-            Source::Text => None,
-            Source::Output(print) => Some(format!("{print:016x}")),
-            Source::Unknown => Some(String::new()),
+        output: match item.dedup_key() {
+            DedupKey::Text => None,
+            DedupKey::Digest(print) => Some(format!("{print:016x}")),
+            DedupKey::Unique => Some(String::new()),
         },
         call,
     };
@@ -100,16 +100,16 @@ pub(super) fn from_bytes(record: &str, bytes: &[u8]) -> Result<ContextItem, Dura
         CallMade { id, capability, arguments }
     });
     let print = |digits: &str| u64::from_str_radix(digits, 16).map_err(|e| damaged(e.to_string()));
-    let source = match stored.output.as_deref() {
-        None => Source::Text,
-        Some("") => Source::Unknown,
-        Some(digits) => Source::Output(print(digits)?),
+    let dedup_key = match stored.output.as_deref() {
+        None => DedupKey::Text,
+        Some("") => DedupKey::Unique,
+        Some(digits) => DedupKey::Digest(print(digits)?),
     };
     let item = ContextItem::restored(kind, stored.id, stored.text, stored.label)
-        .hanging_on(stored.parent)
-        .behind(stored.handle)
+        .with_parent_if(stored.parent)
+        .with_handle(stored.handle)
         .with_tags(stored.tags)
-        .drawn_from(source);
+        .with_dedup_key(dedup_key);
     let item = stored.metadata.into_iter().fold(item, |item, (k, v)| item.with_metadata(k, v));
     let item = if stored.pinned { item.pin() } else { item };
     Ok(call.into_iter().fold(item, ContextItem::with_call))

@@ -7,7 +7,7 @@ use weaver_types::{Clock, Tenant};
 
 use super::bounds::Limits;
 use super::entry::Tier;
-use super::tier::{Memory, MemoryLog, ProcessMemory};
+use super::tier::{InProcessMemory, Memory, MemoryAuditHook};
 
 /// What a bundle is made of.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub struct BundleParts {
     pub clock: Arc<dyn Clock>,
     /// Where writes and reads of the episodic and durable tiers are taken down. Without one they
     /// are not.
-    pub event_log: Option<MemoryLog>,
+    pub event_log: Option<MemoryAuditHook>,
     /// Where the durable tier lies. Without one it ends with the process.
     pub memory_store: Option<Arc<dyn RecordStore>>,
     /// Whose memory it is.
@@ -70,9 +70,9 @@ impl BundleParts {
 #[derive(Clone)]
 pub struct MemoryBundle {
     /// In the process, lost with it.
-    pub working: ProcessMemory,
+    pub working: InProcessMemory,
     /// Of this trace: in the process, and taken down in the log where one is wired.
-    pub episodic: ProcessMemory,
+    pub episodic: InProcessMemory,
     /// Over the store, which outlives the process.
     pub durable: Memory,
 }
@@ -82,8 +82,8 @@ impl MemoryBundle {
     #[must_use]
     pub fn create(parts: BundleParts) -> Self {
         Self {
-            working: ProcessMemory(Memory::new(Tier::Working, &parts)),
-            episodic: ProcessMemory(Memory::new(Tier::Episodic, &parts)),
+            working: InProcessMemory(Memory::new(Tier::Working, &parts)),
+            episodic: InProcessMemory(Memory::new(Tier::Episodic, &parts)),
             durable: Memory::new(Tier::Durable, &parts),
         }
     }

@@ -29,7 +29,8 @@ pub enum Access {
 }
 
 /// Takes down what is written to and read from memory. What it refuses does not happen.
-pub type MemoryLog = Arc<dyn Fn(Access, &MemoryEntry) -> Result<(), MemoryLogError> + Send + Sync>;
+pub type MemoryAuditHook =
+    Arc<dyn Fn(Access, &MemoryEntry) -> Result<(), MemoryLogError> + Send + Sync>;
 
 /// One page of a list, in the order of the keys.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +49,7 @@ pub struct Page<T> {
 pub struct Memory {
     pub(super) records: Arc<TierStore>,
     origin: Arc<Origin>,
-    log: Option<MemoryLog>,
+    log: Option<MemoryAuditHook>,
 }
 
 impl Memory {
@@ -181,7 +182,8 @@ impl Memory {
         })
     }
 
-    /// The same with what the bundle knows and it does not say. Nothing in memory is public.
+    /// `put` with the session and trace of the bundle filled in, and a label of at least internal:
+    /// nothing in memory is public.
     pub(super) fn complete(&self, put: &Put) -> Put {
         let mut put = put.clone();
         put.label.confidentiality = put.label.confidentiality.max(Confidentiality::Internal);
@@ -204,9 +206,9 @@ impl Memory {
 
 /// A tier that lies in this process, and can be looked at as a whole.
 #[derive(Clone)]
-pub struct ProcessMemory(pub(super) Memory);
+pub struct InProcessMemory(pub(super) Memory);
 
-impl ProcessMemory {
+impl InProcessMemory {
     /// All values that have not expired, by key.
     ///
     /// # Errors
@@ -225,7 +227,7 @@ impl ProcessMemory {
     }
 }
 
-impl Deref for ProcessMemory {
+impl Deref for InProcessMemory {
     type Target = Memory;
 
     fn deref(&self) -> &Memory {

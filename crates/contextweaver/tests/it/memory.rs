@@ -292,7 +292,7 @@ fn the_log_hears_first_and_what_it_refuses_does_not_happen() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&heard);
     let parts = BundleParts::new(clock() as Arc<_>);
-    let event_log: Option<contextweaver::memory::MemoryLog> =
+    let event_log: Option<contextweaver::memory::MemoryAuditHook> =
         Some(Arc::new(move |access, entry| {
             log.lock().unwrap().push((access, entry.entry_id()));
             if entry.key == "refused" {

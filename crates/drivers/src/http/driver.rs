@@ -12,7 +12,7 @@ use weaver_types::{BoxFuture, CapabilityId, Millicents, RawResult};
 use super::error::Failure;
 use super::pieces;
 use super::request::{Form, Request};
-use super::web::{Answer, Web};
+use super::web::{RestrictedClient, WholeResponse};
 use super::{Access, Operation, OperationError, Refusal, media};
 use crate::chunk_task::{ChunkTask, Chunks};
 use crate::escape::escape;
@@ -36,7 +36,7 @@ pub struct HttpDriver {
 
 struct Tool {
     form: Form,
-    web: Web,
+    web: RestrictedClient,
     /// Whether an answer may mean something bit by bit.
     streams: bool,
     price: Millicents,
@@ -56,7 +56,7 @@ impl HttpDriver {
         form.fits(&access)?;
         let host = form.host();
         let name = host.as_ref().map_or_else(|| "http".to_owned(), |host| format!("http:{host}"));
-        let web = Web::new(access, host);
+        let web = RestrictedClient::new(access, host);
         web.prepare(&form.origin()?)?;
         let streams = media::Pieces::may_come(&form.content);
         let tool = Tool { form, web, streams, price: operation.price };
@@ -142,11 +142,11 @@ impl Tool {
     /// An answer, whole, of which the pieces are reported as they come.
     async fn reported(
         &self,
-        outgoing: super::web::Outgoing,
+        outgoing: super::web::OutgoingRequest,
         partial: &mut PartialResults,
         secrets: &[&str],
-    ) -> Result<Answer, Failure> {
-        let mut begun = self.web.begin(outgoing).await?;
+    ) -> Result<WholeResponse, Failure> {
+        let mut begun = self.web.send_streaming(outgoing).await?;
         let mut body = Vec::new();
         let mut reader = pieces::Reader::of(&begun.headers, secrets);
         let is_declared = media::is_declared(&begun.headers, &self.form.content);
@@ -156,7 +156,7 @@ impl Tool {
                 reader.push(&chunk).iter().for_each(|piece| partial.push(piece));
             }
         }
-        Ok(Answer { status: begun.status, headers: begun.headers, body })
+        Ok(WholeResponse { status: begun.status, headers: begun.headers, body })
     }
 
     async fn stream(&self, request: Request, chunks: Chunks) -> Result<StreamSummary, DriverError> {

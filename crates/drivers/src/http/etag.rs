@@ -20,7 +20,7 @@ use super::error::Failure;
 use super::host::HostRule;
 use super::request::{Form, Request};
 use super::template::{Template, invalid};
-use super::web::Web;
+use super::web::RestrictedClient;
 use super::{Access, Operation, OperationError, Refusal};
 use error::EtagError;
 
@@ -52,7 +52,7 @@ pub struct EtagObserver {
 struct Way {
     host: HostRule,
     form: Option<Arc<Form>>,
-    web: Arc<Web>,
+    web: Arc<RestrictedClient>,
 }
 
 impl EtagObserver {
@@ -74,7 +74,7 @@ impl EtagObserver {
     ) -> Result<Self, OperationError> {
         let form = Form::parse(operation)?;
         if let Some(host) = form.host() {
-            let web = Arc::new(Web::new(access.clone(), Some(host.clone())));
+            let web = Arc::new(RestrictedClient::new(access.clone(), Some(host.clone())));
             self.ways.push(Way { host, form: Some(Arc::new(form)), web });
         }
         Ok(self)
@@ -110,7 +110,7 @@ impl EtagObserver {
         let url = filled.map_err(EtagError::Arguments)?;
         let known = self.ways.iter().find(|way| way.host.admits(&url)).cloned();
         let public = || Way {
-            web: Arc::new(Web::new(Access::default(), Some(host.clone()))),
+            web: Arc::new(RestrictedClient::new(Access::default(), Some(host.clone()))),
             host: host.clone(),
             form: None,
         };

@@ -72,10 +72,10 @@ impl FromStr for HostRule {
         }
         let url = Url::parse(&format!("https://{host}/")).map_err(|_| bad())?;
         let name = normal(&url).ok_or_else(bad)?;
-        if below && (!name.contains('.') || address(&url).is_some()) {
+        if below && (!name.contains('.') || ip_literal(&url).is_some()) {
             return Err(bad());
         }
-        // A port that is the scheme's own is not told by the url.
+        // `Url::port` is `None` for the default port of the scheme, so it is read off the text.
         let written = host.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
         Ok(Self { name, below, port: url.port().or(written.filter(|_| !host.ends_with(']'))) })
     }
@@ -83,7 +83,7 @@ impl FromStr for HostRule {
 
 /// The host of an address in the form in which hosts are compared.
 fn normal(url: &Url) -> Option<String> {
-    match address(url) {
+    match ip_literal(url) {
         Some(address) => Some(address.to_string()),
         None => {
             let name = url.host_str()?;
@@ -95,15 +95,15 @@ fn normal(url: &Url) -> Option<String> {
 }
 
 /// The address that stands in place of a host, in whatever form it was written.
-pub(super) fn address(url: &Url) -> Option<IpAddr> {
+pub(super) fn ip_literal(url: &Url) -> Option<IpAddr> {
     let host = url.host_str()?;
     let plain = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     plain.parse::<IpAddr>().ok().map(|address| address.to_canonical())
 }
 
 /// Whether an address is one of this machine.
-pub(crate) fn is_here(url: &Url) -> bool {
-    match address(url) {
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    match ip_literal(url) {
         Some(address) => address.is_loopback(),
         None => normal(url).is_some_and(|name| name == "localhost"),
     }
@@ -128,11 +128,11 @@ pub(super) fn read(text: &str) -> Result<Url, Refusal> {
         return Err(Refusal::Url("it has no host"));
     }
     let url = Url::parse(text).map_err(|_| Refusal::Url("it is no url"))?;
-    checked(url)
+    normalized(url)
 }
 
 /// An address in the form in which it is requested.
-pub(super) fn checked(mut url: Url) -> Result<Url, Refusal> {
+pub(super) fn normalized(mut url: Url) -> Result<Url, Refusal> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Refusal::Scheme);
     }
@@ -140,7 +140,7 @@ pub(super) fn checked(mut url: Url) -> Result<Url, Refusal> {
         return Err(Refusal::User);
     }
     let name = normal(&url).ok_or(Refusal::Url("it has no host"))?;
-    if address(&url).is_none() && url.host_str() != Some(&name) {
+    if ip_literal(&url).is_none() && url.host_str() != Some(&name) {
         url.set_host(Some(&name)).map_err(|_| Refusal::Url("its host has no normal form"))?;
     }
     url.set_fragment(None);

@@ -4,7 +4,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::{Value, json};
 use weaver_types::{RawChunk, RawContent, RawResult};
 
-use super::web::Answer;
+use super::web::WholeResponse;
 use super::{OperationError, Refusal};
 use crate::mcp::strict;
 
@@ -114,8 +114,8 @@ fn holds(bytes: &[u8], secrets: &[&str]) -> bool {
 
 /// What an answer brings, by its declared type: JSON, text, or bytes. Without a body it is the
 /// status alone.
-pub(super) fn result(answer: Answer, types: &[String]) -> Result<RawResult, Refusal> {
-    let Answer { status, headers, body } = answer;
+pub(super) fn result(answer: WholeResponse, types: &[String]) -> Result<RawResult, Refusal> {
+    let WholeResponse { status, headers, body } = answer;
     if body.is_empty() {
         return Ok(RawResult::json(json!({ "status": status.as_u16() })));
     }
@@ -203,10 +203,10 @@ fn mask_json(value: &mut Value, secrets: &[&str]) -> bool {
 mod tests {
     use super::*;
 
-    fn answer(kind: &str, body: &[u8]) -> Answer {
+    fn answer(kind: &str, body: &[u8]) -> WholeResponse {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, kind.parse().unwrap());
-        Answer { status: reqwest::StatusCode::OK, headers, body: body.to_vec() }
+        WholeResponse { status: reqwest::StatusCode::OK, headers, body: body.to_vec() }
     }
 
     fn read(kind: &str, body: &[u8], types: &[&str]) -> Result<RawContent, &'static str> {

@@ -8,7 +8,7 @@ use super::Refusal;
 use super::driver::MASKED;
 use super::error::Failure;
 use super::media::{self, Pieces};
-use super::web::{Answer, Outgoing, Web};
+use super::web::{OutgoingRequest, RestrictedClient, WholeResponse};
 use crate::chunk_task::{self, Chunks};
 use crate::lines::LineCutter;
 use crate::mcp::sse::SseDecoder;
@@ -106,12 +106,12 @@ impl<'s> Reader<'s> {
 /// Requests, and sends the pieces of the answer on. One that means nothing in pieces is sent as the
 /// value that it is.
 pub(super) async fn send(
-    web: &Web,
-    outgoing: Outgoing,
+    web: &RestrictedClient,
+    outgoing: OutgoingRequest,
     (types, secrets): (&[String], &[&str]),
     chunks: &Chunks,
 ) -> Result<StreamSummary, Ended> {
-    let mut begun = web.begin(outgoing).await?;
+    let mut begun = web.send_streaming(outgoing).await?;
     let mut reader = Reader::of(&begun.headers, secrets);
     if reader.how == Pieces::Whole {
         return whole(begun, (types, secrets), chunks).await;
@@ -135,7 +135,7 @@ pub(super) async fn send(
 }
 
 async fn whole(
-    mut begun: super::web::Begun,
+    mut begun: super::web::StreamingResponse,
     (types, secrets): (&[String], &[&str]),
     chunks: &Chunks,
 ) -> Result<StreamSummary, Ended> {
@@ -144,7 +144,7 @@ async fn whole(
         body.extend_from_slice(&bytes);
     }
     let headers = std::mem::take(&mut begun.headers);
-    let answer = Answer { status: begun.status, headers, body };
+    let answer = WholeResponse { status: begun.status, headers, body };
     let mut raw = media::result(answer, types).map_err(|refusal| begun.failed(refusal))?;
     if media::masked(&mut raw.content, secrets) {
         raw.findings.push(MASKED);

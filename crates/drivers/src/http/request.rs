@@ -11,7 +11,7 @@ use super::host::{self, HostRule};
 use super::operation::{Body, Method, Operation, SecretHeader};
 use super::secret::Secret;
 use super::template::{Item, Kind, Template, invalid, missing, text};
-use super::web::Outgoing;
+use super::web::OutgoingRequest;
 use super::{Access, OperationError, Refusal, media};
 
 /// Headers that are set by the exchange, and by nobody else.
@@ -54,7 +54,7 @@ pub(super) struct Form {
 
 /// A request before its secrets are known.
 pub(super) struct Request {
-    outgoing: Outgoing,
+    outgoing: OutgoingRequest,
     secrets: Vec<(HeaderName, SecretHeader)>,
 }
 
@@ -124,7 +124,7 @@ impl Form {
             return Err(OperationError::NoHosts);
         }
         let origin = self.origin()?;
-        if origin.scheme() == "https" || host::is_here(&origin) {
+        if origin.scheme() == "https" || host::is_loopback(&origin) {
             return Ok(());
         }
         if !access.plain_http {
@@ -172,7 +172,8 @@ impl Form {
         }
         let (method, accept) = (self.method.wire(), self.accept.clone());
         let secret = !self.secrets.is_empty();
-        let outgoing = Outgoing { method, url, headers, secret, accept, body, head_only: false };
+        let outgoing =
+            OutgoingRequest { method, url, headers, secret, accept, body, head_only: false };
         Ok(Request { outgoing, secrets: self.secrets.values().cloned().collect() })
     }
 
@@ -212,7 +213,7 @@ impl Request {
     pub(super) fn without_body(method: reqwest::Method, url: Url, form: Option<&Form>) -> Self {
         let secrets: Vec<_> =
             form.map(|form| form.secrets.values().cloned().collect()).unwrap_or_default();
-        let outgoing = Outgoing {
+        let outgoing = OutgoingRequest {
             method,
             url,
             headers: HeaderMap::new(),
@@ -225,7 +226,7 @@ impl Request {
     }
 
     /// The request as it is sent, and its secrets.
-    pub(super) async fn with_secrets(mut self) -> Result<(Outgoing, Vec<Secret>), Failure> {
+    pub(super) async fn with_secrets(mut self) -> Result<(OutgoingRequest, Vec<Secret>), Failure> {
         let mut known = Vec::new();
         for (name, header) in &self.secrets {
             let secret = header.provider.secret().await;

@@ -24,8 +24,8 @@ const ERROR_TIME: Duration = Duration::from_secs(2);
 /// The longest pause that a server can ask for.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The way to the hosts of one access.
-pub(crate) struct Web {
+/// The HTTP client for the hosts that one access allows.
+pub(crate) struct RestrictedClient {
     access: Access,
     hosts: Vec<HostRule>,
     guard: Guard,
@@ -33,8 +33,8 @@ pub(crate) struct Web {
     tls: OnceLock<Client>,
 }
 
-/// A request on its way.
-pub(crate) struct Outgoing {
+/// A request to send.
+pub(crate) struct OutgoingRequest {
     pub(crate) method: Method,
     pub(crate) url: Url,
     /// Sent to the first origin only.
@@ -47,15 +47,15 @@ pub(crate) struct Outgoing {
     pub(crate) head_only: bool,
 }
 
-/// An answer, whole.
-pub(crate) struct Answer {
+/// A response with its whole body.
+pub(crate) struct WholeResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
-impl Web {
-    /// Prepares the way; nothing is sent. `own` is a host that needs no naming.
+impl RestrictedClient {
+    /// Builds the client; nothing is sent. `own` is allowed without being listed in `access.hosts`.
     pub(crate) fn new(access: Access, own: Option<HostRule>) -> Self {
         let hosts = access.hosts.iter().cloned().chain(own).collect();
         let networks = Arc::from(access.networks.as_slice());
@@ -63,38 +63,49 @@ impl Web {
         Self { access, hosts, guard, plain: OnceLock::new(), tls: OnceLock::new() }
     }
 
-    /// Makes the client for this origin, so that a system that can have none says so at the start.
+    /// Builds the client for this origin early, so that a failure shows at the start.
     pub(crate) fn prepare(&self, origin: &Url) -> Result<(), OperationError> {
         let client = self.client(origin);
         client.map(|_| ()).map_err(|error| OperationError::Client(error.to_string()))
     }
 
     /// Sends a request and follows its redirects. An answer that is no success is a failure.
-    pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Answer, Failure> {
+    pub(crate) async fn send(&self, outgoing: OutgoingRequest) -> Result<WholeResponse, Failure> {
         let head_only = outgoing.head_only;
-        let mut begun = self.begin(outgoing).await?;
+        let mut streaming = self.send_streaming(outgoing).await?;
         let mut body = Vec::new();
-        while !head_only && let Some(chunk) = begun.chunk().await? {
+        while !head_only && let Some(chunk) = streaming.chunk().await? {
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status: begun.status, headers: begun.headers, body })
+        Ok(WholeResponse { status: streaming.status, headers: streaming.headers, body })
     }
 
     /// The same for an answer whose body is read bit by bit.
-    pub(crate) async fn begin(&self, mut outgoing: Outgoing) -> Result<Begun, Failure> {
+    pub(crate) async fn send_streaming(
+        &self,
+        mut outgoing: OutgoingRequest,
+    ) -> Result<StreamingResponse, Failure> {
         let mut acted = false;
         let mut followed = 0;
         loop {
             let changes = !outgoing.method.is_safe();
             let failed = |refusal| Failure { refusal, acted, changes };
             outgoing.url = self.allowed(&outgoing).map_err(failed)?;
-            let response = self.once(&outgoing).await.map_err(failed)?;
+            let response = self.send_once(&outgoing).await.map_err(failed)?;
             let status = response.status().as_u16();
-            let Some(to) = target(&response) else {
-                let accepted = self.accepted(response, &outgoing).await;
+            let Some(to) = redirect_target(&response) else {
+                let accepted = self.check_response(response, &outgoing).await;
                 let (response, headers) = accepted.map_err(failed)?;
                 let (status, left) = (response.status(), self.access.response_bytes);
-                return Ok(Begun { status, headers, response, left, most: left, acted, changes });
+                return Ok(StreamingResponse {
+                    status,
+                    headers,
+                    response,
+                    left,
+                    most: left,
+                    acted,
+                    changes,
+                });
             };
             if followed >= self.access.redirects {
                 return Err(failed(Refusal::Redirects(status)));
@@ -106,9 +117,9 @@ impl Web {
     }
 
     /// The address in the form in which it is requested, if it may be.
-    fn allowed(&self, outgoing: &Outgoing) -> Result<Url, Refusal> {
-        let url = host::checked(outgoing.url.clone())?;
-        let here = host::is_here(&url);
+    fn allowed(&self, outgoing: &OutgoingRequest) -> Result<Url, Refusal> {
+        let url = host::normalized(outgoing.url.clone())?;
+        let here = host::is_loopback(&url);
         if url.scheme() == "http" && !self.access.plain_http && !here {
             return Err(Refusal::Scheme);
         }
@@ -119,12 +130,12 @@ impl Web {
             return Err(Refusal::PlainSecret);
         }
         // A name is judged where it is looked up; an address is not looked up.
-        let refused = host::address(&url)
+        let refused = host::ip_literal(&url)
             .and_then(|address| network::refusal(address, &self.access.networks));
         refused.map_or(Ok(url), |what| Err(Refusal::Address(what)))
     }
 
-    async fn once(&self, outgoing: &Outgoing) -> Result<Response, Refusal> {
+    async fn send_once(&self, outgoing: &OutgoingRequest) -> Result<Response, Refusal> {
         let client = self.client(&outgoing.url).map_err(Refusal::Client)?;
         let mut request = client
             .request(outgoing.method.clone(), outgoing.url.clone())
@@ -137,14 +148,14 @@ impl Web {
         }
         let limit = self.access.header_time;
         let response = timeout(limit, request.send()).await;
-        response.map_err(|_| Refusal::Silent(limit))?.map_err(|error| broken(&error))
+        response.map_err(|_| Refusal::Silent(limit))?.map_err(|error| transport_refusal(&error))
     }
 
     /// An answer of which the body may be read, and its headers.
-    async fn accepted(
+    async fn check_response(
         &self,
         mut response: Response,
-        outgoing: &Outgoing,
+        outgoing: &OutgoingRequest,
     ) -> Result<(Response, HeaderMap), Refusal> {
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
@@ -156,8 +167,9 @@ impl Web {
             return Err(Refusal::Encoding);
         }
         if !status.is_success() {
-            let said = timeout(ERROR_TIME, head(&mut response, &headers)).await.unwrap_or_default();
-            let (status, wait) = (status.as_u16(), pause(&headers));
+            let said =
+                timeout(ERROR_TIME, error_body(&mut response, &headers)).await.unwrap_or_default();
+            let (status, wait) = (status.as_u16(), retry_after(&headers));
             return Err(Refusal::Status { status, said, wait });
         }
         Ok((response, headers))
@@ -174,7 +186,7 @@ impl Web {
 }
 
 /// An answer whose body comes bit by bit, within bounds. Dropping it closes the connection.
-pub(crate) struct Begun {
+pub(crate) struct StreamingResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     response: Response,
@@ -184,7 +196,7 @@ pub(crate) struct Begun {
     changes: bool,
 }
 
-impl Begun {
+impl StreamingResponse {
     /// The next piece of the body; nothing when all of it came.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         let chunk = self.response.chunk().await.map_err(|_| self.failed(Refusal::Broken))?;
@@ -201,14 +213,18 @@ impl Begun {
 }
 
 /// Where an answer redirects to; nothing where it does not.
-fn target(response: &Response) -> Option<HeaderValue> {
+fn redirect_target(response: &Response) -> Option<HeaderValue> {
     let known = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     known.then(|| response.headers().get(LOCATION).cloned()).flatten()
 }
 
 /// The request that follows a redirect. What goes to another origin has no header that was meant
 /// for the first one and no body.
-fn redirected(from: Outgoing, status: u16, to: HeaderValue) -> Result<Outgoing, Refusal> {
+fn redirected(
+    from: OutgoingRequest,
+    status: u16,
+    to: HeaderValue,
+) -> Result<OutgoingRequest, Refusal> {
     let refused = |why| Refusal::Redirect { status, why };
     let to = to.to_str().map_err(|_| refused("the address is no text"))?;
     if to.len() > host::MAX_URL || to.contains(|c: char| c.is_control() || c == '\\') {
@@ -231,11 +247,11 @@ fn redirected(from: Outgoing, status: u16, to: HeaderValue) -> Result<Outgoing, 
     }
     let headers = if same { from.headers } else { HeaderMap::new() };
     let secret = from.secret && same;
-    Ok(Outgoing { method, url, headers, secret, body, ..from })
+    Ok(OutgoingRequest { method, url, headers, secret, body, ..from })
 }
 
 /// Why nothing came back.
-fn broken(error: &reqwest::Error) -> Refusal {
+fn transport_refusal(error: &reqwest::Error) -> Refusal {
     let mut cause = error.source();
     while let Some(error) = cause {
         if let Some(AddressRefused(what)) = error.downcast_ref() {
@@ -251,7 +267,7 @@ fn broken(error: &reqwest::Error) -> Refusal {
 }
 
 /// The beginning of what a server says to an error, where it is text.
-async fn head(response: &mut Response, headers: &HeaderMap) -> String {
+async fn error_body(response: &mut Response, headers: &HeaderMap) -> String {
     let kind = media::essence(headers);
     if !(media::is_json(&kind) || kind == "text/plain") {
         return String::new();
@@ -267,7 +283,7 @@ async fn head(response: &mut Response, headers: &HeaderMap) -> String {
 }
 
 /// The pause that a server asks for, where it names seconds.
-fn pause(headers: &HeaderMap) -> Option<Duration> {
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(MAX_WAIT))
 }
@@ -276,10 +292,10 @@ fn pause(headers: &HeaderMap) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    fn from(method: Method) -> Outgoing {
+    fn from(method: Method) -> OutgoingRequest {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", HeaderValue::from_static("Bearer x"));
-        Outgoing {
+        OutgoingRequest {
             method,
             url: Url::parse("https://a.example/x").unwrap(),
             headers,
@@ -290,7 +306,7 @@ mod tests {
         }
     }
 
-    fn to(method: Method, status: u16, target: &str) -> Result<Outgoing, Refusal> {
+    fn to(method: Method, status: u16, target: &str) -> Result<OutgoingRequest, Refusal> {
         redirected(from(method), status, HeaderValue::from_str(target).unwrap())
     }
 

@@ -14,7 +14,7 @@ use super::error::{Fault, McpError};
 use super::frame::{Line, LineReader};
 use super::inbox::{Inbox, Taken};
 use super::server_request::AnswerSink;
-use crate::child::{self, Group, SpawnError, Tail};
+use crate::child::{self, ProcessGroupGuard, SpawnError, StderrTail};
 use crate::child_config::{Redactor, StdioConfig};
 use crate::confine::{ConfineError, Enforced};
 
@@ -31,7 +31,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 pub(crate) struct StdioLink {
     inbox: Arc<Inbox>,
     command: String,
-    tail: Arc<Tail>,
+    tail: Arc<StderrTail>,
     outbox: mpsc::Sender<Outgoing>,
     supervisor: Mutex<Option<JoinHandle<()>>>,
     report: Mutex<Option<oneshot::Receiver<Result<Enforced, ConfineError>>>>,
@@ -55,13 +55,13 @@ impl StdioLink {
             reason: error.to_string(),
         };
         let mut child = child::start(config).map_err(refused)?;
-        let group = Group::of(&child);
+        let group = ProcessGroupGuard::of(&child);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(refused(SpawnError::NoPipes));
         };
         let (outbox, lines) = mpsc::channel(OUTBOX);
-        let tail = Arc::new(Tail::of(config, redactor.cloned()));
+        let tail = Arc::new(StderrTail::of(config, redactor.cloned()));
         let supervisor = Supervisor {
             inbox: Arc::clone(&inbox),
             command: config.command.clone(),
@@ -84,9 +84,9 @@ impl StdioLink {
                 let mut stderr = BufReader::with_capacity(1024, stderr);
                 if let Some(launcher) = launcher {
                     // Nobody may be waiting for it any more.
-                    let report = child::report(&mut stderr, &launcher).await;
+                    let report = child::read_launcher_report(&mut stderr, &launcher).await;
                     if let Ok(enforced) = &report {
-                        tail.confined_as(enforced);
+                        tail.set_enforced(enforced);
                     }
                     let _ = told.send(report);
                 }
@@ -195,13 +195,13 @@ impl Drop for Aborted {
 struct Supervisor {
     inbox: Arc<Inbox>,
     command: String,
-    tail: Arc<Tail>,
+    tail: Arc<StderrTail>,
     answers: mpsc::WeakSender<Outgoing>,
     reader: LineReader<BufReader<ChildStdout>>,
     garbage_limit: usize,
     garbage: usize,
     child: Child,
-    group: Group,
+    group: ProcessGroupGuard,
 }
 
 impl Supervisor {

@@ -43,7 +43,7 @@ impl AuthorizationRequest<'_> {
         })?;
         let mut url = Url::parse(endpoint)
             .ok()
-            .filter(|url| url.scheme() == "https" || crate::http::is_here(url))
+            .filter(|url| url.scheme() == "https" || crate::http::is_loopback(url))
             .ok_or(OAuthError::Address {
                 what: "the authorization endpoint",
                 reason: "it is not https",

@@ -174,7 +174,7 @@ impl OAuthHttpClient {
         }
         match url.scheme() {
             "https" => {}
-            "http" if crate::http::is_here(&url) => {}
+            "http" if crate::http::is_loopback(&url) => {}
             _ => return Err(refused("it is not https")),
         }
         match (address(&url), self.reach) {
@@ -203,7 +203,7 @@ impl OAuthHttpClient {
 
 /// Whether this server is a public one, so that what it names must be public too.
 pub(super) async fn reach_of(server: &Url) -> AllowedAddresses {
-    if crate::http::is_here(server) {
+    if crate::http::is_loopback(server) {
         return AllowedAddresses::Anywhere;
     }
     if let Some(address) = address(server) {

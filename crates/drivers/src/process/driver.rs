@@ -16,7 +16,7 @@ use weaver_types::{BoxFuture, CapabilityId, Millicents, RawChunk, RawResult};
 use super::output::{self, Output};
 use super::template::{Filled, Template};
 use super::{OutputForm, ProcessConfig, TemplateError};
-use crate::child::{self, Group, SpawnError, Tail};
+use crate::child::{self, ProcessGroupGuard, SpawnError, StderrTail};
 use crate::child_config::StdioConfig;
 use crate::chunk_task::{self, ChunkTask, Chunks};
 use crate::task;
@@ -145,17 +145,17 @@ impl Program {
             DriverError::Unavailable(format!("cannot start `{}`: {error}", config.command))
         };
         let mut child = self.start(filled.argv).map_err(not_started)?;
-        let group = Group::of(&child);
+        let group = ProcessGroupGuard::of(&child);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(not_started(SpawnError::NoPipes));
         };
         let mut stderr = BufReader::with_capacity(1024, stderr);
         if let Some(confined) = &config.confined {
-            let told = child::report(&mut stderr, &confined.launcher).await;
+            let told = child::read_launcher_report(&mut stderr, &confined.launcher).await;
             told.map_err(|error| not_started(error.into()))?;
         }
-        let tail = Tail::default();
+        let tail = StderrTail::default();
         // The whole group is killed when the program has ended, and when this future is dropped:
         // what it leaves behind would hold the pipes open.
         let ended = async {

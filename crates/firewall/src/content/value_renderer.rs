@@ -16,7 +16,7 @@ use crate::spec::Limits;
 
 /// The longest key that is shown, in characters.
 const MAX_KEY: usize = 128;
-/// The most rows of which it is asked, as they would be shown, whether they bear on the goal.
+/// The most rows that are rendered to find out whether they are relevant to the goal.
 const MAX_CANDIDATES: usize = 100;
 
 /// Shows values, and counts by kind what it masked or left out.
@@ -79,7 +79,7 @@ impl Postprocess for DisplayPostprocess<'_> {
         self.cut(Cow::Borrowed(text), self.cell, omitted)
     }
 
-    /// No brief name is too long.
+    /// A plain word is never too long to show: only hidden instructions are looked for.
     fn is_plain(&self, how: PlainWords) -> bool {
         !Findings::may_tell(how)
     }
@@ -114,7 +114,7 @@ impl<'a> ValueRenderer<'a> {
     }
 
     /// One that shows so much of each list, object and text, and so many levels.
-    pub(crate) fn pruning(
+    pub(crate) fn with_bounds(
         redactor: &'a Redactor,
         limits: &'a Limits,
         bounds: Bounds,
@@ -124,13 +124,13 @@ impl<'a> ValueRenderer<'a> {
         Self { redactor, limits, walk: ValueRedactor::new(redactor, limits.names(), bounds, shown) }
     }
 
-    /// Places of the rows that bear on the goal, most first. What a row bears is read off what is
-    /// shown of it, so that the order tells nothing of what is hidden.
-    pub(crate) fn bearing(&self, rows: Rows<'_>) -> Vec<usize> {
+    /// Indices of the rows that are relevant to the goal, the most relevant first. Only what is
+    /// shown of a row is weighed, so the order reveals nothing that is masked.
+    pub(crate) fn rows_by_relevance(&self, rows: Rows<'_>) -> Vec<usize> {
         let Some(goal) = &self.limits.goal else { return Vec::new() };
         let mut scratch = Self::new(self.redactor, self.limits);
         let weights = rows.iter().enumerate().filter_map(|(at, row)| {
-            let fields = self.fields_that_may_bear(goal, &row);
+            let fields = self.relevant_fields(goal, &row);
             if fields.is_empty() {
                 return None;
             }
@@ -154,11 +154,7 @@ impl<'a> ValueRenderer<'a> {
 
     /// The fields of a row that may be seen and whose content names something of the goal, masked
     /// or not. A row without fields has one without a name.
-    fn fields_that_may_bear<'v>(
-        &self,
-        goal: &Goal,
-        row: &'v Value,
-    ) -> Vec<(&'v String, &'v Value)> {
+    fn relevant_fields<'v>(&self, goal: &Goal, row: &'v Value) -> Vec<(&'v String, &'v Value)> {
         static NAMELESS: String = String::new();
         let bears = |value: &Value| goal.value_weight(std::iter::once(value)) > 0;
         match row {
@@ -241,7 +237,7 @@ impl<'a> ValueRenderer<'a> {
     }
 
     /// Whether a field of this name may be seen, and its name as it is.
-    pub(crate) fn shows_name(&mut self, name: &str) -> bool {
+    pub(crate) fn is_name_visible(&mut self, name: &str) -> bool {
         self.limits.admits(name) && self.key(name) == name
     }
 
@@ -255,11 +251,13 @@ impl<'a> ValueRenderer<'a> {
         self.walk.hides(key, value).is_some()
     }
 
-    /// True when in one of the rows a name beside this field says what its value is: such a column
-    /// is many columns in one.
-    pub(crate) fn tells(&mut self, rows: Rows<'_>, key: &str) -> bool {
+    /// True when, in some row, a sibling field names what this field holds, as in `{"type":
+    /// "mobile", "number": …}`: such a column mixes several kinds of values.
+    pub(crate) fn is_named_by_sibling(&mut self, rows: Rows<'_>, key: &str) -> bool {
         Pairing::may_name(key)
-            && rows.iter().any(|row| row.as_object().is_some_and(|map| self.walk.tells(map, key)))
+            && rows.iter().any(|row| {
+                row.as_object().is_some_and(|map| self.walk.is_named_by_sibling(map, key))
+            })
     }
 
     /// True for a number that is not shown under this key; counts it.
@@ -302,14 +300,15 @@ impl<'a> ValueRenderer<'a> {
         Some(self.object(map, depth))
     }
 
-    /// A row that went through the redactor once: the masks in it stay, which is what `again` has it.
+    /// Renders a row that was redacted before; the `second_pass` redactor keeps the masks that are
+    /// in it.
     pub(crate) fn masked_row(
         &mut self,
-        again: &Redactor,
+        second_pass: &Redactor,
         value: &Value,
         depth: usize,
     ) -> Option<Map<String, Value>> {
-        let mut other = ValueRenderer::new(again, self.limits);
+        let mut other = ValueRenderer::new(second_pass, self.limits);
         self.swap_counts(&mut other);
         let row = other.row(value, depth);
         self.swap_counts(&mut other);

@@ -104,7 +104,7 @@ fn list(
     draft: &mut Draft,
 ) {
     let after = items.after(offset);
-    let first = renderer.bearing(after);
+    let first = renderer.rows_by_relevance(after);
     let rest = (0..after.len()).filter(|at| !first.contains(at));
     let order = first.iter().copied().chain(rest).take(limit);
     let rows = order.filter_map(|at| after.get(at));

@@ -88,7 +88,7 @@ impl<'a> CellViewer<'a> {
     }
 
     /// True for a name that is shown as it is.
-    pub(super) fn shows_name(&self, name: &str) -> bool {
+    pub(super) fn is_name_visible(&self, name: &str) -> bool {
         ValueRenderer::new(self.redactor, &self.limits).key(name) == name
     }
 

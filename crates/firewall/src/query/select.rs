@@ -85,7 +85,7 @@ impl<'a> Selector<'a> {
 
     /// The column of a field that may be seen, under a name that may be seen.
     fn column(&self, part: &str, field: &str) -> Result<Arc<Column>, HandleError> {
-        if !self.limits.admits(field) || !self.viewer.shows_name(field) {
+        if !self.limits.admits(field) || !self.viewer.is_name_visible(field) {
             let detail = format!("`{part}` names a field that may not be seen");
             return Err(HandleError::Constraint { detail });
         }
@@ -125,7 +125,7 @@ impl<'a> Selector<'a> {
             }
         }
         let seen = names.into_iter().filter(|name| self.limits.admits(name));
-        let mut seen: Vec<String> = seen.filter(|name| self.viewer.shows_name(name)).collect();
+        let mut seen: Vec<String> = seen.filter(|name| self.viewer.is_name_visible(name)).collect();
         if has_plain {
             seen.push(VALUE.to_owned());
         }

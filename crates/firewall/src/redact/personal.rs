@@ -21,13 +21,13 @@ mod national;
 mod network;
 mod phone;
 mod plan;
-mod remote;
 mod reserved;
 mod rules;
 mod security;
 mod test_cards;
 #[cfg(test)]
 mod tests;
+mod userinfo;
 
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use weaver_text::masks::{self, Masks, Table};
+use weaver_text::byte_classes::{self, ByteClassBitmaps, ClassTable};
 use weaver_text::reveal;
 
 use super::covered_ranges::CoveredRanges;
@@ -36,13 +36,13 @@ fn class(byte: u8) -> u8 {
 }
 
 /// The classes of every byte.
-static TABLE: LazyLock<Table> = LazyLock::new(|| masks::table(class));
+static TABLE: LazyLock<ClassTable> = LazyLock::new(|| byte_classes::class_table(class));
 
 /// A text that is about to be searched.
 #[derive(Debug)]
 pub(crate) struct ScanWindow<'t> {
     pub(crate) text: &'t str,
-    masks: Masks,
+    masks: ByteClassBitmaps,
     /// What is masked whatever a scanner finds.
     pub(crate) covered: CoveredRanges,
 }
@@ -50,7 +50,7 @@ pub(crate) struct ScanWindow<'t> {
 impl<'t> ScanWindow<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
         let covered = CoveredRanges::default();
-        Self { text, masks: Masks::of(text.as_bytes(), &TABLE), covered }
+        Self { text, masks: ByteClassBitmaps::of(text.as_bytes(), &TABLE), covered }
     }
 
     pub(crate) fn bytes(&self) -> &'t [u8] {

@@ -267,7 +267,7 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
     }
 
     /// True when the name beside this field says what its value is.
-    pub(crate) fn tells(&mut self, map: &Map<String, Value>, key: &str) -> bool {
+    pub(crate) fn is_named_by_sibling(&mut self, map: &Map<String, Value>, key: &str) -> bool {
         let name = Pairing::of(map).name_of(key).map(|name| self.names.of(name));
         name.is_some_and(|meaning| meaning.hidden.is_some() || meaning.context)
     }

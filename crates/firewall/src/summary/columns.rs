@@ -39,7 +39,7 @@ pub(super) fn facts(rows: Rows<'_>, renderer: &mut ValueRenderer<'_>) -> Vec<Str
     // A key that is hidden has no statistics either: the least and the greatest are values.
     let any = Value::String(String::new());
     keys.retain(|Key { named, .. }| {
-        !renderer.hides(*named, &any) && !renderer.tells(rows, named.name)
+        !renderer.hides(*named, &any) && !renderer.is_named_by_sibling(rows, named.name)
     });
     keys.sort_by_key(|key| !renderer.limits.bears(key.named.name));
     fill(&mut keys, others);
@@ -70,7 +70,7 @@ pub(super) fn of_all(rows: Rows<'_>, renderer: &mut ValueRenderer<'_>) -> Vec<St
     let mut facts = vec![counted("Rows: ", rows.len())];
     for SampledKey { name, mut column, .. } in keys.into_iter().take(MAX_COLUMNS) {
         let mut named = renderer.named(&name);
-        if renderer.hides(named, &any) || renderer.tells(rows, &name) {
+        if renderer.hides(named, &any) || renderer.is_named_by_sibling(rows, &name) {
             continue;
         }
         if let Column::Numbers(numbers) = &column {

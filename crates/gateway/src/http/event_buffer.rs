@@ -23,7 +23,7 @@ struct EventState {
     last: u64,
     kept: VecDeque<(u64, Vec<u8>)>,
     bytes: usize,
-    /// When the last event came of a stream that has an end.
+    /// When the stream ended; `None` while it is open.
     ended: Option<Instant>,
 }
 
@@ -49,7 +49,7 @@ impl EventBuffer {
         self.more.notify_waiters();
     }
 
-    /// For how long it has been at its end.
+    /// How long ago the stream ended; `None` while it is open.
     pub(super) fn ended_for(&self) -> Option<Duration> {
         self.lock().ended.map(|ended| ended.elapsed())
     }

@@ -18,7 +18,7 @@ use weaver_drivers::confine::{Launcher, Protection};
 use weaver_drivers::mcp::{LogLevel, Redactor, ServerList, Upstream, UpstreamConfig};
 use weaver_types::{CapabilityId, RunId, UpstreamName};
 
-use self::instances::{InstanceSetting, Instances};
+use self::instances::{Instances, InstancesContext};
 pub(super) use self::listing::note;
 use self::relist_error::RelistError;
 use super::client_folders::ClientFolders;
@@ -137,7 +137,7 @@ impl Entry {
             }
         };
         let (server, sharing) = (&config.name, config.sharing);
-        let setting = InstanceSetting { server, sharing, events, folders };
+        let setting = InstancesContext { server, sharing, events, folders };
         let instances = Instances::new(setting, primary, Box::new(dedicated));
         Self {
             name: config.name.clone(),

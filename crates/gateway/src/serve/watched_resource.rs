@@ -3,7 +3,7 @@
 use super::feature_snapshot::ResourceAddress;
 use super::instance_key::InstanceKey;
 
-/// A resource at one instance of its server: what an instance tells is for its own clients.
+/// A resource at one instance of its server: only the clients of that instance hear of its changes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WatchedResource {
     pub(crate) address: ResourceAddress,

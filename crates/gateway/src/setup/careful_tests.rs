@@ -13,7 +13,7 @@ use super::documents::{Draft, PublicKeys};
 use super::posture::Posture;
 use super::review::Review;
 use super::selection::{Selection, ServerFolders};
-use crate::listing::ListedTool;
+use crate::listing::ListedFeature;
 use crate::serve::{FeatureKind, ToolDefinition, proposal};
 
 const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
@@ -24,13 +24,13 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy-analysis/tests/data/servers")
 }
 
-fn listed(server: &str) -> (UpstreamName, Vec<ListedTool>) {
+fn listed(server: &str) -> (UpstreamName, Vec<ListedFeature>) {
     let text = std::fs::read_to_string(data().join(format!("{server}.json"))).unwrap();
     let list: Value = serde_json::from_str(&text).unwrap();
     let tools = list["tools"].as_array().unwrap().iter().map(|tool| {
         let name = tool["name"].as_str().unwrap();
         let capability = proposal(server, ToolDefinition { name, definition: tool }, None);
-        ListedTool { kind: FeatureKind::Tool, tool: tool.clone(), capability }
+        ListedFeature { kind: FeatureKind::Tool, tool: tool.clone(), capability }
     });
     (UpstreamName::parse(server).unwrap(), tools.collect())
 }

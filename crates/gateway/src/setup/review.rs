@@ -11,7 +11,7 @@ use super::local_writes::{self, LocalWriteBounds};
 use super::permission::Permission;
 use super::posture::{Posture, goes_out};
 use super::selection::ServerFolders;
-use crate::listing::ListedTool;
+use crate::listing::ListedFeature;
 use crate::serve::ProposalError;
 
 /// The tools of all servers, each with what it will be allowed.
@@ -66,7 +66,7 @@ impl Review {
     #[must_use]
     pub fn of(
         posture: Posture,
-        listed: Vec<(UpstreamName, Vec<ListedTool>)>,
+        listed: Vec<(UpstreamName, Vec<ListedFeature>)>,
         folders: &ServerFolders,
     ) -> (Self, Vec<String>) {
         let mut problems = Vec::new();
@@ -206,7 +206,7 @@ fn destroys(proposal: &Proposal) -> bool {
 fn row<'l>(
     posture: Posture,
     server: &UpstreamName,
-    listed: &'l ListedTool,
+    listed: &'l ListedFeature,
     folders: &ServerFolders,
 ) -> Result<ReviewRow, &'l ProposalError> {
     let capability = listed.capability.as_ref()?;

@@ -7,7 +7,7 @@ use crate::clients::{ServerEntry, ServerTransport};
 
 /// A secret that was found. Its `Debug` form does not show it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct StoredSecret {
+pub struct ExtractedSecret {
     /// The variable that stands for it.
     pub variable: String,
     /// Whose it is: the server.
@@ -15,10 +15,13 @@ pub struct StoredSecret {
     pub(super) value: String,
 }
 
-impl fmt::Debug for StoredSecret {
+impl fmt::Debug for ExtractedSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { variable, server, value: _ } = self;
-        f.debug_struct("StoredSecret").field("variable", variable).field("server", server).finish()
+        f.debug_struct("ExtractedSecret")
+            .field("variable", variable)
+            .field("server", server)
+            .finish()
     }
 }
 
@@ -86,7 +89,7 @@ pub(super) fn extract(
     server: &str,
     entry: &mut ServerEntry,
     taken: &mut BTreeMap<String, String>,
-) -> Vec<StoredSecret> {
+) -> Vec<ExtractedSecret> {
     let mut found = Vec::new();
     let mut store = |name: &str, value: &mut String, taken: &mut BTreeMap<String, String>| {
         let (before, secret) = match value.strip_prefix("Bearer ") {
@@ -95,7 +98,7 @@ pub(super) fn extract(
         };
         let variable = variable(server, name, &secret, taken);
         *value = format!("{before}${{{variable}}}");
-        found.push(StoredSecret { variable, server: server.to_owned(), value: secret });
+        found.push(ExtractedSecret { variable, server: server.to_owned(), value: secret });
     };
     match &mut entry.transport {
         ServerTransport::Program { env, args, .. } => {
@@ -150,7 +153,7 @@ fn variable(
 }
 
 /// The text of the file of variables.
-pub(super) fn file_text(secrets: &[StoredSecret]) -> String {
+pub(super) fn file_text(secrets: &[ExtractedSecret]) -> String {
     format!(
         "# Secrets that stood in the configurations of MCP clients, one NAME=VALUE a line; a value in\n\
          # double quotes is a JSON text. weaver.toml names these variables. Keep this file for\n\
@@ -160,7 +163,7 @@ pub(super) fn file_text(secrets: &[StoredSecret]) -> String {
 }
 
 /// One line a variable, in the order of the names.
-pub(super) fn lines(secrets: &[StoredSecret]) -> String {
+pub(super) fn lines(secrets: &[ExtractedSecret]) -> String {
     let by_name: BTreeMap<&str, &str> =
         secrets.iter().map(|one| (one.variable.as_str(), one.value.as_str())).collect();
     let line = |(name, value): (&str, &str)| {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::program_path;
 use super::secret_place::SecretPlace;
-use super::secrets::{self, StoredSecret};
+use super::secrets::{self, ExtractedSecret};
 use crate::clients::{ClientFile, ListedServer, ServerEntry, ServerTransport, UnusableEntry};
 use crate::config::{Config, Transport, Upstream, legal_name};
 
@@ -21,7 +21,7 @@ pub struct Selection {
     /// What is not.
     pub left_out: Vec<SkippedServer>,
     /// The secrets that were found in them.
-    pub secrets: Vec<StoredSecret>,
+    pub secrets: Vec<ExtractedSecret>,
     /// Where the secrets lie, or are to lie.
     pub secret_place: SecretPlace,
 }

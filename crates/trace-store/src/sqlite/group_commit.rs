@@ -46,7 +46,7 @@ impl GroupCommit {
         }
         match self.writer.lock() {
             Ok(mut place) => place.take().map_or((), Writer::leave),
-            // A caller panicked in the middle of a commit, and so did whoever waits for it.
+            // A caller panicked in the middle of a commit: whoever waits is refused.
             Err(_) => self.queue.abandon(),
         }
     }

@@ -16,12 +16,12 @@ use crate::prepare::Prepared;
 /// The most batches and bytes that one commit takes.
 const GROUP: usize = 512;
 const GROUP_BYTES: usize = 16 * 1024 * 1024;
-/// The most of both that a caller commits on its own thread, where others may wait for that thread.
-const LED: usize = 16;
-const LED_BYTES: usize = 64 * 1024;
+/// The most batches and bytes that a caller commits on its own thread, for which others may wait.
+const CALLER_BATCHES: usize = 16;
+const CALLER_BYTES: usize = 64 * 1024;
 
-/// How long the thread leaves a batch that nobody waits for to be committed with another.
-const DEFERRED: Duration = Duration::from_millis(5);
+/// How long a deferred batch may wait to share a commit with another.
+const LINGER: Duration = Duration::from_millis(5);
 
 /// One thing to write.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(super) enum BlobChange {
 pub(super) enum QueueEvent {
     /// There is work.
     Work,
-    /// Something is due once nothing comes for a while.
+    /// A caller left upkeep behind, so the thread has to reckon anew how long it may wait.
     Due,
     /// Nothing came in time.
     Idle,
@@ -69,7 +69,7 @@ struct PendingWork {
     due: bool,
     /// How many groups callers committed.
     led: u64,
-    /// How many of what waits may go with whatever is committed next.
+    /// How many of the waiting batches are deferred.
     deferred: usize,
     /// Whether batches were deferred lately: the thread looks after them without being woken.
     lingering: bool,
@@ -82,7 +82,7 @@ enum Sleep {
     #[default]
     Awake,
     /// Until it is woken.
-    Sound,
+    Untimed,
     /// At most for a while.
     Timed,
 }
@@ -129,7 +129,8 @@ impl Queue {
             // Somebody has taken it.
             return;
         }
-        let is_small = waiting.work.len() <= LED / 2 && waiting.bytes <= LED_BYTES / 2;
+        let is_small =
+            waiting.work.len() <= CALLER_BATCHES / 2 && waiting.bytes <= CALLER_BYTES / 2;
         if is_small {
             waiting.deferred += 1;
             let looks_soon = std::mem::replace(&mut waiting.lingering, true);
@@ -156,7 +157,7 @@ impl Queue {
     }
 
     /// Notes that a caller committed a group, and whether it left something due.
-    pub(super) fn note_led(&self, due: bool) {
+    pub(super) fn note_caller_commit(&self, due: bool) {
         let Ok(mut waiting) = self.waiting.lock() else { return };
         waiting.led = waiting.led.wrapping_add(1);
         // One that sleeps for a while finds it when it wakes.
@@ -186,9 +187,9 @@ impl Queue {
                 return QueueEvent::Due;
             }
             let (led, lingers) = (waiting.led, waiting.lingering);
-            let limit = if lingers { Some(DEFERRED) } else { patience };
+            let limit = if lingers { Some(LINGER) } else { patience };
             let Some(limit) = limit else {
-                waiting.sleep = Sleep::Sound;
+                waiting.sleep = Sleep::Untimed;
                 match self.arrived.wait(waiting) {
                     Ok(again) => waiting = again,
                     Err(_) => return QueueEvent::Closed,
@@ -220,12 +221,12 @@ impl Queue {
 
     /// What a caller may commit on its own thread: a few small batches that are not synced, if
     /// nothing else comes before them.
-    pub(super) fn take_led(&self) -> Vec<WriteRequest> {
+    pub(super) fn take_for_caller(&self) -> Vec<WriteRequest> {
         let Ok(mut waiting) = self.waiting.lock() else { return Vec::new() };
         let small = |one: &WriteRequest| {
             one.blob.is_none() && one.prepared.batch.durability == Durability::Os
         };
-        let is_small = waiting.work.len() <= LED && waiting.bytes <= LED_BYTES;
+        let is_small = waiting.work.len() <= CALLER_BATCHES && waiting.bytes <= CALLER_BYTES;
         match is_small && waiting.work.iter().all(small) {
             true => waiting.group(),
             false => Vec::new(),

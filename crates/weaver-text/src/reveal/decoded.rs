@@ -1,4 +1,4 @@
-//! Digits that hold text, and digits that do not.
+//! Decodes runs of base64 and hexadecimal that hold text.
 
 use super::edit::Edits;
 use super::layer::Layer;
@@ -6,14 +6,14 @@ use super::map::Shape;
 use super::row::{Base, Row};
 
 /// Fewest bytes of text that a run must hold.
-pub(super) const FEWEST: usize = 8;
+pub(super) const MIN_TEXT: usize = 8;
 
 /// Bytes of valid text that need no closer look.
-const CONVINCING: usize = 24;
+const CERTAIN_TEXT: usize = 24;
 
 /// Bytes decoded at a time, and at first: nearly every run that holds no text ends there.
 const BLOCK: usize = 192;
-const FIRST: usize = 18;
+const FIRST_BLOCK: usize = 18;
 
 /// Replaces the digits from the start of the row on, as far as they hold text. Returns the end
 /// of that.
@@ -23,11 +23,11 @@ pub(super) fn decode(source: &Row<'_>, edits: &mut Edits) -> Option<usize> {
     if !may_be_text(&head) {
         return None;
     }
-    let first: Vec<u8> = (0..FIRST).map_while(|at| source.byte(at)).collect();
-    let index = wide(&first);
+    let first: Vec<u8> = (0..FIRST_BLOCK).map_while(|at| source.byte(at)).collect();
+    let index = utf16_ascii_offset(&first);
     let text = match index {
-        Some(index) => narrow(source, index),
-        None => plain(source, first)?,
+        Some(index) => decode_utf16_ascii(source, index),
+        None => decode_utf8_prefix(source, first)?,
     };
     if !is_convincing(&text) {
         return None;
@@ -64,7 +64,7 @@ pub(super) fn decode(source: &Row<'_>, edits: &mut Edits) -> Option<usize> {
 }
 
 /// The UTF-8 text that starts the decoded bytes, of which the first are given.
-fn plain(source: &Row<'_>, mut bytes: Vec<u8>) -> Option<String> {
+fn decode_utf8_prefix(source: &Row<'_>, mut bytes: Vec<u8>) -> Option<String> {
     let mut good = 0;
     loop {
         let fresh = bytes.get(good..)?;
@@ -72,13 +72,13 @@ fn plain(source: &Row<'_>, mut bytes: Vec<u8>) -> Option<String> {
             Ok(_) => (fresh.len(), false),
             Err(error) => (error.valid_up_to(), error.error_len().is_some()),
         };
-        let odd = fresh.iter().take(valid).filter(|b| is_odd(**b)).count();
+        let odd = fresh.iter().take(valid).filter(|b| is_control(**b)).count();
         if odd * 8 > valid {
             break;
         }
         good += valid;
         let before = bytes.len();
-        if stop || good < FEWEST.min(before) {
+        if stop || good < MIN_TEXT.min(before) {
             break;
         }
         bytes.extend((before..before + BLOCK).map_while(|at| source.byte(at)));
@@ -93,8 +93,8 @@ fn plain(source: &Row<'_>, mut bytes: Vec<u8>) -> Option<String> {
 /// Whether this is text and no accident. A few random bytes often are valid UTF-8; more are not.
 fn is_convincing(text: &str) -> bool {
     let plain = || text.bytes().filter(|b| is_ascii_text(*b)).count() * 4 >= text.len() * 3;
-    let odd = || text.bytes().any(is_odd);
-    text.len() >= FEWEST && (text.len() >= CONVINCING || (plain() && !odd()))
+    let odd = || text.bytes().any(is_control);
+    text.len() >= MIN_TEXT && (text.len() >= CERTAIN_TEXT || (plain() && !odd()))
 }
 
 /// Whether a character, or one of two bytes with a zero in it, could start with these bytes.
@@ -107,39 +107,39 @@ pub(super) fn may_start_text(first: u8, second: u8) -> bool {
 }
 
 /// Whether text could start with these bytes.
-fn may_be_text(head: &[u8; FEWEST]) -> bool {
+fn may_be_text(head: &[u8; MIN_TEXT]) -> bool {
     if head.contains(&0) {
         // Perhaps two bytes for each character.
         return true;
     }
     let whole = std::str::from_utf8(head).map_or_else(|e| e.error_len().is_none(), |_| true);
-    whole && head.iter().filter(|b| is_odd(**b)).count() <= 1
+    whole && head.iter().filter(|b| is_control(**b)).count() <= 1
 }
 
 /// A control character that text does not have.
-pub(super) fn is_odd(byte: u8) -> bool {
+pub(super) fn is_control(byte: u8) -> bool {
     byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r')
 }
 
 fn is_ascii_text(byte: u8) -> bool {
-    byte.is_ascii() && !is_odd(byte)
+    byte.is_ascii() && !is_control(byte)
 }
 
 /// Whether these bytes are ASCII in two bytes each: the index of the one with the character.
-fn wide(first: &[u8]) -> Option<usize> {
+fn utf16_ascii_offset(first: &[u8]) -> Option<usize> {
     let fits = |index: usize| {
         first.chunks_exact(2).all(|pair| {
             pair.get(index).copied().is_some_and(is_ascii_text) && pair.get(1 - index) == Some(&0)
         })
     };
-    if first.len() < FEWEST {
+    if first.len() < MIN_TEXT {
         return None;
     }
     [0, 1].into_iter().find(|index| fits(*index))
 }
 
 /// The text of which each character takes two decoded bytes.
-fn narrow(source: &Row<'_>, index: usize) -> String {
+fn decode_utf16_ascii(source: &Row<'_>, index: usize) -> String {
     (0..)
         .map_while(|at| {
             let filler = source.byte(2 * at + 1 - index)?;

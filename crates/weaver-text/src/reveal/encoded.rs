@@ -8,7 +8,7 @@ use super::layer::{Layer, Layers};
 use super::pairs;
 use super::row::{Base, Row, sextet};
 use super::{Source, work};
-use crate::masks::Masks;
+use crate::byte_classes::ByteClassBitmaps;
 
 /// Fewest digits, padding not counted, in a run that is looked into.
 const SHORTEST: usize = 11;
@@ -34,7 +34,7 @@ pub(super) fn classes(byte: u8) -> u8 {
 /// Digits in a row: runs of base64 and hexadecimal digits, and hexadecimal digits in pairs.
 pub(super) struct Digits<'a> {
     bytes: &'a [u8],
-    masks: &'a Masks,
+    masks: &'a ByteClassBitmaps,
     known: &'a [Range<usize>],
     layers: Layers,
 }

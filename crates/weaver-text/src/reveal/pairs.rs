@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::decoded::{FEWEST, is_odd};
+use super::decoded::{MIN_TEXT, is_control};
 use super::edit::Edits;
 use super::encoded::{BETWEEN, HEX};
 use super::layer::Layer;
 use super::map::Shape;
 use super::web::number;
 use super::work;
-use crate::masks::Masks;
+use crate::byte_classes::ByteClassBitmaps;
 
 /// A stretch of pairs that holds text.
 pub(super) struct Found {
@@ -47,7 +47,7 @@ impl Found {
 }
 
 /// The first stretch of pairs in `range` that holds text.
-pub(super) fn next(bytes: &[u8], masks: &Masks, range: Range<usize>) -> Option<Found> {
+pub(super) fn next(bytes: &[u8], masks: &ByteClassBitmaps, range: Range<usize>) -> Option<Found> {
     let bytes = bytes.get(..range.end)?;
     // Two digits with a separator behind them, and again so near that it may be the next pair.
     let starts = masks.places_where(range.start, |near| {
@@ -118,9 +118,9 @@ fn stretch(bytes: &[u8], at: usize, floor: usize) -> Result<Found, usize> {
     }
     let valid = std::str::from_utf8(&text).map_or_else(|e| e.valid_up_to(), str::len);
     text.truncate(valid);
-    let odd = text.iter().filter(|b| is_odd(**b)).count();
+    let odd = text.iter().filter(|b| is_control(**b)).count();
     match String::from_utf8(text) {
-        Ok(text) if valid >= FEWEST && odd * 8 <= valid => {
+        Ok(text) if valid >= MIN_TEXT && odd * 8 <= valid => {
             let last = start + (valid - 1) * form.step();
             Ok(Found { span: start..last + form.prefix + 2, text, form })
         }

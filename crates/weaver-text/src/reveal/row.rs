@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::decoded::{FEWEST, may_start_text};
+use super::decoded::{MIN_TEXT, may_start_text};
 use super::work;
 
 /// The value of each base64 digit, of both alphabets; 64 for what is none.
@@ -91,8 +91,8 @@ impl<'a> Row<'a> {
     }
 
     /// The first decoded bytes, if text may start with the first two.
-    pub(super) fn head(&self) -> Option<[u8; FEWEST]> {
-        let mut head = [0; FEWEST];
+    pub(super) fn head(&self) -> Option<[u8; MIN_TEXT]> {
+        let mut head = [0; MIN_TEXT];
         let quick = self.bytes.get(self.start..self.start + 3).filter(|_| self.gap == 0);
         if let (Some([a, b, c]), Base::SixtyFour) = (quick, self.base) {
             work::looked_at(3);

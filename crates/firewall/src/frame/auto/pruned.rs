@@ -44,7 +44,7 @@ pub(super) fn excerpt(
     for (items, cell, depth) in STEPS {
         let bounds =
             Bounds { depth, fields: items.max(40), items: items.min(limits.rows), prunes: true };
-        let mut renderer = ValueRenderer::pruning(redactor, limits, bounds, cell);
+        let mut renderer = ValueRenderer::with_bounds(redactor, limits, bounds, cell);
         let shown = match value {
             Value::Object(map) => Value::Object(renderer.object(map, 0)),
             other => renderer.value(other, None, 0),

@@ -96,7 +96,8 @@ pub(super) fn excerpt(
 fn in_order(names: &[String], rows: Rows<'_>, renderer: &mut ValueRenderer<'_>) -> Vec<String> {
     let Some(row) = rows.get(0) else { return Vec::new() };
     let Some(first) = row.as_object() else { return Vec::new() };
-    let shown = names.iter().filter(|name| first.contains_key(*name) && renderer.shows_name(name));
+    let shown =
+        names.iter().filter(|name| first.contains_key(*name) && renderer.is_name_visible(name));
     shown.cloned().collect()
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::cluster::{before, byte};
-use super::{ScanWindow, remote, reserved};
+use super::{ScanWindow, reserved, userinfo};
 use crate::redact::validate::words;
 
 /// The longest part before the `@` that is looked at, in bytes.
@@ -32,7 +32,7 @@ pub(super) fn address(window: &ScanWindow<'_>, at: usize) -> Option<Range<usize>
     let is_none = reserved::is_example(domain.rsplit(|byte| *byte == b'.'))
         || is_version(domain)
         || is_scaled_image(bytes, at + 1..end)
-        || remote::is_user(bytes, at, end);
+        || userinfo::is_account(bytes, at, end);
     (!is_none).then_some(start..end)
 }
 

@@ -104,7 +104,7 @@ fn named(bytes: &[u8], sign: usize) -> Option<SecretKind> {
     if is_value(text) {
         return paired(bytes, name.start);
     }
-    name::tells(text)
+    name::secret_kind(text)
 }
 
 /// The name that ends before this place, with quotes, brackets and blanks between.
@@ -172,7 +172,7 @@ fn paired(bytes: &[u8], value: usize) -> Option<SecretKind> {
     let name = name_before(bytes, end)?;
     let sign = part(bytes, name.start.saturating_sub(6)..name.start);
     let sign = sign.iter().rev().find(|b| !b.is_ascii_whitespace() && !b"\"'`\\".contains(b))?;
-    b"=:".contains(sign).then(|| name::tells(part(bytes, name)))?
+    b"=:".contains(sign).then(|| name::secret_kind(part(bytes, name)))?
 }
 
 /// `<name>value</name>`, `<property name="name">value</property>`.
@@ -186,7 +186,7 @@ fn element(bytes: &[u8], at: usize) -> Option<Assignment> {
     let tag = part(bytes, start..at);
     let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_.-:".contains(b);
     let len = tag.iter().take_while(named).count();
-    let kind = name::tells(part(bytes, start..start + len)).or_else(|| attribute(tag))?;
+    let kind = name::secret_kind(part(bytes, start..start + len)).or_else(|| attribute(tag))?;
     Some(Assignment { kind, value: value::in_element(bytes, at + 1)? })
 }
 
@@ -195,7 +195,7 @@ fn attribute(tag: &[u8]) -> Option<SecretKind> {
     let tag = tag.strip_suffix(b"\"")?;
     let (before, name) = tag.split_at_checked(tag.iter().rposition(|b| *b == b'"')?)?;
     let is_name = [&b" name="[..], b" key=", b" id="].iter().any(|known| before.ends_with(known));
-    is_name.then(|| name::tells(name))?
+    is_name.then(|| name::secret_kind(name))?
 }
 
 /// `("NAME", "value")`.
@@ -209,7 +209,7 @@ fn listed(bytes: &[u8], at: usize) -> Option<Assignment> {
     }
     let name = name_before(bytes, at)?;
     let open = byte(bytes, name.start.wrapping_sub(1));
-    let kind = (open == quote).then(|| name::tells(part(bytes, name.clone())))??;
+    let kind = (open == quote).then(|| name::secret_kind(part(bytes, name.clone())))??;
     let mut value = value::after(bytes, at + 1, b',')?;
     // In a list of names, the next name is no value.
     let call = byte(bytes, name.start.wrapping_sub(2)) == b'(';
@@ -231,7 +231,7 @@ fn flag(bytes: &[u8], at: usize) -> Option<Assignment> {
     if len < 2 || !b" \t".contains(&byte(bytes, end)) {
         return None;
     }
-    let kind = name::tells(part(bytes, start..end))?;
+    let kind = name::secret_kind(part(bytes, start..end))?;
     let mut value = value::after(bytes, end, b' ')?;
     value.strict = start == at + 1;
     (!part(bytes, value.range.clone()).starts_with(b"-")).then_some(Assignment { kind, value })

@@ -118,7 +118,7 @@ const SEEN: u8 = 32;
 const KEY: u8 = 64;
 
 /// What the name tells, if anything.
-pub(super) fn tells(name: &[u8]) -> Option<SecretKind> {
+pub(super) fn secret_kind(name: &[u8]) -> Option<SecretKind> {
     if name.is_ascii() {
         return tells_in_ascii(name);
     }
@@ -141,7 +141,7 @@ pub(super) fn is_label(value: &[u8]) -> bool {
 
 /// True for the heading of a column of passwords, of one word or more: `Nouveau mot de passe`.
 pub(super) fn is_password_heading(heading: &[u8]) -> bool {
-    if tells(heading) == Some(SecretKind::Password) {
+    if secret_kind(heading) == Some(SecretKind::Password) {
         return true;
     }
     let folded = foreign::FoldedName::of(heading);
@@ -230,7 +230,7 @@ mod tests {
             ("пароль", Some(SecretKind::Password)),
             ("über", None),
         ] {
-            assert_eq!(tells(name.as_bytes()), expected, "{name}");
+            assert_eq!(secret_kind(name.as_bytes()), expected, "{name}");
         }
     }
 

@@ -125,7 +125,7 @@ pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: SecretKind) -> bool 
         return false;
     }
     let shape = Shape::of(raw);
-    if shape.digits == 0 && (name::tells(raw).is_some() || name::is_label(raw)) {
+    if shape.digits == 0 && (name::secret_kind(raw).is_some() || name::is_label(raw)) {
         return false;
     }
     if REFERENCES.iter().any(|start| text.starts_with(start)) {
@@ -133,7 +133,7 @@ pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: SecretKind) -> bool 
     }
     // A name that is given something else, or a call; `password=password1)` gives a variable.
     let next = byte(bytes, value.range.end);
-    if !value.quoted && matches!(next, b')' | b',') && name::tells(raw).is_some() {
+    if !value.quoted && matches!(next, b')' | b',') && name::secret_kind(raw).is_some() {
         return false;
     }
     let open = text.ends_with(':') || text.ends_with('=') && !is_padded(raw);
@@ -187,7 +187,8 @@ fn is_password(text: &str, shape: &Shape, value: &Value) -> bool {
 /// Words of a message about a password.
 fn is_sentence(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    let says_password = |word: &str| name::tells(word.as_bytes()) == Some(SecretKind::Password);
+    let says_password =
+        |word: &str| name::secret_kind(word.as_bytes()) == Some(SecretKind::Password);
     text.contains(' ')
         && text.split(' ').any(says_password)
         && !text.bytes().any(|b| b.is_ascii_digit())

@@ -1,11 +1,12 @@
-//! Numbers: digits that may be a value.
+//! Redaction of JSON numbers whose digits may be sensitive.
 
 use serde_json::{Number, Value};
 
 use super::{FieldName, Postprocess, ValueRedactor, in_context};
 use crate::redact::{Counts, MASK, count};
 
-/// The fewest digits of a number that is scanned, without and with a telling name.
+/// The fewest digits of a number that is scanned: without, and with a field name that suggests
+/// personal data.
 pub(super) const MIN_DIGITS: (usize, usize) = (9, 4);
 
 impl<F: Postprocess> ValueRedactor<'_, F> {
@@ -21,7 +22,7 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
 
     /// True for a number that is not shown; counts it.
     pub(crate) fn hides_number(&mut self, number: &Number, key: Option<FieldName<'_>>) -> bool {
-        let hides = !is_small(number) && self.reads_as_value(&number.to_string(), key);
+        let hides = !is_small(number) && self.is_sensitive_number(&number.to_string(), key);
         if hides {
             count(&mut self.masked, "number");
         }
@@ -29,11 +30,11 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
     }
 
     /// True when the digits of a number under this name are a value that is masked.
-    pub(super) fn reads_as_value(&self, text: &str, key: Option<FieldName<'_>>) -> bool {
+    pub(super) fn is_sensitive_number(&self, text: &str, key: Option<FieldName<'_>>) -> bool {
         if self.redactor.is_given_out(text) {
             return true;
         }
-        // What went through a table of floats has lost nothing but its form.
+        // A spreadsheet or data frame may have turned an integer into a float.
         let text = text.strip_suffix(".0").unwrap_or(text);
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         match key.filter(|key| key.meaning.context) {

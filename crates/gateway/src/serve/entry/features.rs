@@ -11,7 +11,7 @@ use weaver_types::{Capability, RunId};
 
 use super::Entry;
 use super::dedicated_instance::ApprovedItem;
-use super::instances::{ItemInstances, ServingInstance};
+use super::instances::{ItemInstanceSource, ServingInstance};
 use crate::serve::gateway::Gateway;
 use crate::serve::instance_key::InstanceKey;
 use crate::serve::server_events::{ListedInstance, Notice};
@@ -45,7 +45,7 @@ impl Entry {
     ) -> Option<Arc<ServerFeatures>> {
         match self.instances.serving(run) {
             ServingInstance::Primary => None,
-            ServingInstance::Unborn => {
+            ServingInstance::NotStarted => {
                 let untouched = self.untouched.read().unwrap_or_else(PoisonError::into_inner);
                 Some(Arc::clone(&untouched))
             }
@@ -172,7 +172,7 @@ impl Entry {
         generation: u64,
     ) -> Arc<dyn InstanceSource> {
         let (instances, item) = (Arc::clone(&self.instances), Arc::new(item));
-        Arc::new(ItemInstances { instances, item, generation })
+        Arc::new(ItemInstanceSource { instances, item, generation })
     }
 
     /// The capabilities of the features with their drivers, and what makes none.

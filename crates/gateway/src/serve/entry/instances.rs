@@ -31,8 +31,9 @@ const MAX_IDLE: Duration = Duration::from_secs(30 * 60);
 /// How a dedicated instance is configured.
 type ConfigureInstance = Box<dyn Fn(&InstanceKey) -> UpstreamConfig + Send + Sync>;
 
-/// Whose instances they are, and who shares them.
-pub(crate) struct InstanceSetting<'a> {
+/// What instances are made from: the server, who shares them, and the registries that they are
+/// entered in.
+pub(crate) struct InstancesContext<'a> {
     pub(crate) server: &'a UpstreamName,
     pub(crate) sharing: Sharing,
     pub(crate) events: &'a ServerEvents,
@@ -67,7 +68,7 @@ struct PrimaryOwner {
 }
 
 /// Where the calls of one tool, or of one feature beside tools, go.
-pub(super) struct ItemInstances {
+pub(super) struct ItemInstanceSource {
     pub(super) instances: Arc<Instances>,
     pub(super) item: Arc<ApprovedItem>,
     /// The connection of the primary instance on which it was listed.
@@ -79,34 +80,34 @@ pub(super) enum ServingInstance {
     Primary,
     Dedicated(Arc<DedicatedInstance>),
     /// One that is started with its first call; the primary is another client's.
-    Unborn,
+    NotStarted,
 }
 
 /// The instance for a call, and one that had to make room for it.
-struct InstanceChoice {
-    instance: ChosenInstance,
+struct Acquired {
+    instance: AcquiredInstance,
     ended: Option<Arc<DedicatedInstance>>,
 }
 
-enum ChosenInstance {
+enum AcquiredInstance {
     /// The primary, and what says that a client works with it.
     Primary(Option<Arc<()>>),
     Dedicated(Arc<DedicatedInstance>),
 }
 
-impl From<ChosenInstance> for InstanceChoice {
-    fn from(instance: ChosenInstance) -> Self {
+impl From<AcquiredInstance> for Acquired {
+    fn from(instance: AcquiredInstance) -> Self {
         Self { instance, ended: None }
     }
 }
 
 impl Instances {
     pub(crate) fn new(
-        setting: InstanceSetting<'_>,
+        setting: InstancesContext<'_>,
         primary: UpstreamConfig,
         configure: ConfigureInstance,
     ) -> Self {
-        let InstanceSetting { server, sharing, events, folders } = setting;
+        let InstancesContext { server, sharing, events, folders } = setting;
         Self {
             server: server.clone(),
             events: events.clone(),
@@ -191,10 +192,10 @@ impl Instances {
             (Some(key), Some(owner)) if owner.key == key => ServingInstance::Primary,
             (Some(key), owner) => match table.dedicated.get(&key) {
                 Some(dedicated) => ServingInstance::Dedicated(Arc::clone(dedicated)),
-                None if owner.is_some() => ServingInstance::Unborn,
+                None if owner.is_some() => ServingInstance::NotStarted,
                 None => ServingInstance::Primary,
             },
-            (None, Some(_)) => ServingInstance::Unborn,
+            (None, Some(_)) => ServingInstance::NotStarted,
             (None, None) => ServingInstance::Primary,
         }
     }
@@ -203,13 +204,13 @@ impl Instances {
     /// `None` for the primary.
     pub(crate) fn begin_watching(&self, run: &RunId) -> Option<InstanceKey> {
         let key = self.key(run)?;
-        let InstanceChoice { instance, ended } = self.choose(Some(key.clone())).ok()?;
+        let Acquired { instance, ended } = self.acquire(Some(key.clone())).ok()?;
         if let Some(ended) = ended {
             tokio::spawn(async move { ended.upstream.close().await });
         }
         match instance {
-            ChosenInstance::Primary(_) => None,
-            ChosenInstance::Dedicated(_) => Some(key),
+            AcquiredInstance::Primary(_) => None,
+            AcquiredInstance::Dedicated(_) => Some(key),
         }
     }
 
@@ -239,20 +240,20 @@ impl Instances {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn choose(&self, key: Option<InstanceKey>) -> Result<InstanceChoice, DriverError> {
-        let Some(key) = key else { return Ok(ChosenInstance::Primary(None).into()) };
+    fn acquire(&self, key: Option<InstanceKey>) -> Result<Acquired, DriverError> {
+        let Some(key) = key else { return Ok(AcquiredInstance::Primary(None).into()) };
         let mut table = self.table();
         // The primary was started before anybody's folder was known.
         if let InstanceKey::Run(_) = key {
             let fresh = || PrimaryOwner { key: key.clone(), in_use: Arc::default() };
             let owner = table.primary_owner.get_or_insert_with(fresh);
             if owner.key == key {
-                return Ok(ChosenInstance::Primary(Some(Arc::clone(&owner.in_use))).into());
+                return Ok(AcquiredInstance::Primary(Some(Arc::clone(&owner.in_use))).into());
             }
         }
         if let Some(known) = table.dedicated.get(&key) {
             known.touch();
-            return Ok(ChosenInstance::Dedicated(Arc::clone(known)).into());
+            return Ok(AcquiredInstance::Dedicated(Arc::clone(known)).into());
         }
         let ended = match table.dedicated.len() < MAX_DEDICATED {
             true => None,
@@ -260,7 +261,7 @@ impl Instances {
         };
         let fresh = Arc::new(DedicatedInstance::new((self.configure)(&key)));
         table.dedicated.insert(key, Arc::clone(&fresh));
-        Ok(InstanceChoice { instance: ChosenInstance::Dedicated(fresh), ended })
+        Ok(Acquired { instance: AcquiredInstance::Dedicated(fresh), ended })
     }
 
     fn all_in_use(&self) -> DriverError {
@@ -291,31 +292,31 @@ fn is_in_use<T>(held: &Arc<T>) -> bool {
     Arc::strong_count(held) > 1
 }
 
-impl InstanceSource for ItemInstances {
+impl InstanceSource for ItemInstanceSource {
     fn instance(
         &self,
         call: &AuthorizedCall,
     ) -> BoxFuture<'static, Result<ServerInstance, DriverError>> {
-        let choice = self.instances.choose(self.instances.key(call.run_id()));
+        let choice = self.instances.acquire(self.instances.key(call.run_id()));
         let caller = self.instances.events.caller_at(&self.instances.server);
         let (primary, generation) = (self.instances.primary(), self.generation);
         let (item, log_level) = (Arc::clone(&self.item), self.instances.log_level());
         let call_timeout = primary.config().limits.call_timeout.min(call.timeout());
         let patience = MAX_START.min(call_timeout * 3 / 4);
         Box::pin(async move {
-            let InstanceChoice { instance, ended } = choice?;
+            let Acquired { instance, ended } = choice?;
             if let Some(ended) = ended {
                 tokio::spawn(async move { ended.upstream.close().await });
             }
             match instance {
-                ChosenInstance::Primary(in_use) => {
+                AcquiredInstance::Primary(in_use) => {
                     let primary = ServerInstance::new(primary, Some(generation)).called_by(caller);
                     Ok(match in_use {
                         Some(in_use) => primary.guarded(in_use),
                         None => primary,
                     })
                 }
-                ChosenInstance::Dedicated(dedicated) => {
+                AcquiredInstance::Dedicated(dedicated) => {
                     dedicated.want_log(log_level).await;
                     let generation = dedicated.ready(item, patience).await?;
                     let upstream = Arc::clone(&dedicated.upstream);

@@ -72,16 +72,16 @@ fn a_caller_takes_what_is_small_and_not_synced_and_leaves_the_rest_in_its_order(
     };
     let queue = Queue::default();
     let mut tickets = vec![queue.enqueue(small(), None), queue.enqueue(small(), None)];
-    assert_eq!(queue.take_led().len(), 2, "one for both");
+    assert_eq!(queue.take_for_caller().len(), 2, "one for both");
     tickets.push(queue.enqueue(small(), None));
     tickets.push(queue.submit(synced, None));
-    assert!(queue.take_led().is_empty(), "the thread waits for the disk");
+    assert!(queue.take_for_caller().is_empty(), "the thread waits for the disk");
     assert_eq!(queue.take().len(), 2);
-    tickets.push(queue.enqueue(Prepared { bytes: LED_BYTES + 1, ..small() }, None));
-    assert!(queue.take_led().is_empty(), "it takes long");
+    tickets.push(queue.enqueue(Prepared { bytes: CALLER_BYTES + 1, ..small() }, None));
+    assert!(queue.take_for_caller().is_empty(), "it takes long");
     assert_eq!(queue.take().len(), 1);
-    tickets.extend((0..=LED).map(|_| queue.enqueue(small(), None)));
-    assert!(queue.take_led().is_empty(), "so does this");
+    tickets.extend((0..=CALLER_BATCHES).map(|_| queue.enqueue(small(), None)));
+    assert!(queue.take_for_caller().is_empty(), "so does this");
 }
 
 #[test]
@@ -96,13 +96,13 @@ fn what_is_deferred_goes_with_the_next_and_is_work_once_nothing_comes() {
     assert!(!queue.lock().unwrap().has_urgent());
     tickets.push(queue.enqueue(small(), None));
     assert_eq!(queue.wait(None), QueueEvent::Work, "somebody waits for the second");
-    assert_eq!(queue.take_led().len(), 2, "and takes the first along");
+    assert_eq!(queue.take_for_caller().len(), 2, "and takes the first along");
     tickets.push(queue.enqueue(small(), None));
     queue.defer();
     assert_eq!(queue.wait(None), QueueEvent::Work, "nothing came");
     assert_eq!(queue.take().len(), 1);
     assert_eq!(queue.wait(Some(Duration::ZERO)), QueueEvent::Idle);
-    tickets.push(queue.enqueue(Prepared { bytes: LED_BYTES, ..small() }, None));
+    tickets.push(queue.enqueue(Prepared { bytes: CALLER_BYTES, ..small() }, None));
     queue.defer();
     assert!(queue.lock().unwrap().has_urgent(), "a large one is not left to a caller");
     assert_eq!(queue.take().len(), 1);
@@ -117,18 +117,18 @@ fn what_is_deferred_goes_with_the_next_and_is_work_once_nothing_comes() {
 #[test]
 fn what_callers_leave_due_wakes_a_thread_that_sleeps_soundly() {
     let queue = Queue::default();
-    queue.note_led(true);
+    queue.note_caller_commit(true);
     assert_eq!(queue.wait(None), QueueEvent::Due);
     let queue = std::sync::Arc::new(Queue::default());
     let sleeper = {
         let queue = std::sync::Arc::clone(&queue);
         std::thread::spawn(move || queue.wait(None))
     };
-    while queue.lock().unwrap().sleep != Sleep::Sound {
+    while queue.lock().unwrap().sleep != Sleep::Untimed {
         std::thread::yield_now();
     }
-    queue.note_led(false);
-    queue.note_led(true);
+    queue.note_caller_commit(false);
+    queue.note_caller_commit(true);
     assert_eq!(sleeper.join().unwrap(), QueueEvent::Due);
 }
 

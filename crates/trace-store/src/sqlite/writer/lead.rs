@@ -19,7 +19,7 @@ impl Writer {
         if !is_free || !self.begin_at_once() {
             return false;
         }
-        let group = self.queue.take_led();
+        let group = self.queue.take_for_caller();
         if group.is_empty() {
             self.begun = false;
             // What is wrong with the file is met by the thread too, which says so.
@@ -28,7 +28,7 @@ impl Writer {
         }
         let done = self.group(group);
         self.end_after(done);
-        self.queue.note_led(self.is_due() || self.stuck);
+        self.queue.note_caller_commit(self.is_due() || self.stuck);
         true
     }
 

@@ -7,11 +7,11 @@ use super::cluster::{before, byte};
 use crate::redact::validate::{not_template, words};
 
 /// The longest user with its password that is looked at, in bytes.
-const USER: usize = 256;
+const MAX_USERINFO: usize = 256;
 /// The longest scheme, in bytes.
-const SCHEME: usize = 24;
+const MAX_SCHEME: usize = 24;
 /// The longest path after `user@host:`, in bytes.
-const PATH: usize = 256;
+const MAX_PATH: usize = 256;
 
 /// Schemes, or parts of them as in `git+ssh`, of servers that people log in to or fetch from. Those
 /// in whose URLs a person's address stands (`mailto`, `sip`, `xmpp`, `facetime`, `imap`, `smtp`) are
@@ -26,12 +26,12 @@ const SCHEMES: &[&str] = words![
 ];
 
 /// True when what stands before the `@` is the user of a server whose name ends at `end`.
-pub(super) fn is_user(bytes: &[u8], at: usize, end: usize) -> bool {
-    is_git(bytes, at) || is_path(bytes, end) || is_in_url(bytes, at, end)
+pub(super) fn is_account(bytes: &[u8], at: usize, end: usize) -> bool {
+    is_git_account(bytes, at) || has_scp_path(bytes, end) || is_in_url(bytes, at, end)
 }
 
 /// The account that every host of repositories has.
-fn is_git(bytes: &[u8], at: usize) -> bool {
+fn is_git_account(bytes: &[u8], at: usize) -> bool {
     let start = at.saturating_sub(3);
     let bounded = !matches!(before(bytes, start), b'.' | b'-' | b'_' | b'+' | 0x80..)
         && !before(bytes, start).is_ascii_alphanumeric();
@@ -40,13 +40,13 @@ fn is_git(bytes: &[u8], at: usize) -> bool {
 
 /// True for a path after the host, as `scp` and Git write it: `:repo.git`, `:~/x`, `:/srv/x`.
 /// A password after an address, as lists of stolen ones have it, looks otherwise.
-fn is_path(bytes: &[u8], end: usize) -> bool {
+fn has_scp_path(bytes: &[u8], end: usize) -> bool {
     if byte(bytes, end) != b':' {
         return false;
     }
     let rest = bytes.get(end + 1..).unwrap_or_default();
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<>,;()[]#?".contains(byte);
-    let length = rest.iter().take(PATH).take_while(|byte| !ends(byte)).count();
+    let length = rest.iter().take(MAX_PATH).take_while(|byte| !ends(byte)).count();
     let path = rest.get(..length).unwrap_or_default();
     let path = path.strip_suffix(b".").unwrap_or(path);
     path.starts_with(b"~/")
@@ -54,33 +54,33 @@ fn is_path(bytes: &[u8], end: usize) -> bool {
         || path.len() > 4 && path.ends_with(b".git")
 }
 
-/// True for the user in a URL of a server. With a password it is one only where the password is
-/// none: a reference or filling. A real one was found before, and covers what is asked about here.
+/// True for the user in a URL of a server. With a password it counts only where that is a
+/// placeholder or a reference: a real one was masked before, together with its user.
 fn is_in_url(bytes: &[u8], at: usize, end: usize) -> bool {
-    let floor = at.saturating_sub(USER);
+    let floor = at.saturating_sub(MAX_USERINFO);
     let mut start = at;
-    while start > floor && in_user(before(bytes, start)) {
+    while start > floor && is_userinfo_byte(before(bytes, start)) {
         start -= 1;
     }
     let Some(scheme_end) = start.checked_sub(3) else { return false };
-    if bytes.get(scheme_end..start) != Some(b"://") || !is_server(bytes, scheme_end) {
+    if bytes.get(scheme_end..start) != Some(b"://") || !is_server_scheme(bytes, scheme_end) {
         return false;
     }
     let user = bytes.get(start..at).unwrap_or_default();
     let password =
         user.iter().position(|byte| *byte == b':').and_then(|colon| user.get(colon + 1..));
     let is_none = |word: &[u8]| std::str::from_utf8(word).is_ok_and(|word| !not_template(word));
-    password.is_none_or(is_none) && !goes_on(bytes, end)
+    password.is_none_or(is_none) && !another_at_follows(bytes, end)
 }
 
 /// A user that is masked, a token say, reads as one barrier.
-fn in_user(byte: u8) -> bool {
+fn is_userinfo_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._~%+-:${}*".contains(&byte) || char::from(byte) == BARRIER
 }
 
 /// True when the scheme that ends here is one of a server.
-fn is_server(bytes: &[u8], end: usize) -> bool {
-    let floor = end.saturating_sub(SCHEME);
+fn is_server_scheme(bytes: &[u8], end: usize) -> bool {
+    let floor = end.saturating_sub(MAX_SCHEME);
     let mut start = end;
     while start > floor
         && (before(bytes, start).is_ascii_alphanumeric() || before(bytes, start) == b'+')
@@ -93,8 +93,8 @@ fn is_server(bytes: &[u8], end: usize) -> bool {
 }
 
 /// True when another `@` follows in the same authority: then the one before it is in the user.
-fn goes_on(bytes: &[u8], end: usize) -> bool {
+fn another_at_follows(bytes: &[u8], end: usize) -> bool {
     let rest = bytes.get(end..).unwrap_or_default();
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'`<>[]()".contains(byte);
-    rest.iter().take(USER).take_while(|byte| !ends(byte)).any(|byte| *byte == b'@')
+    rest.iter().take(MAX_USERINFO).take_while(|byte| !ends(byte)).any(|byte| *byte == b'@')
 }

@@ -1,18 +1,18 @@
 //! Which bytes of a text are of which class, as bits: one pass finds the places of many kinds.
 //!
 //! A scanner that stops at every digit, sign and long word of a text looks at each byte several
-//! times. [`Masks`] looks at each byte once, without a branch, and answers afterwards: where are
+//! times. [`ByteClassBitmaps`] looks at each byte once, without a branch, and answers afterwards: where are
 //! the bytes of a class, where are runs of them, where do classes stand in a row.
 //!
 //! ```
-//! use weaver_text::masks::{self, Masks};
+//! use weaver_text::byte_classes::{self, ByteClassBitmaps};
 //!
 //! const DIGIT: usize = 0;
 //! const LETTER: usize = 1;
-//! let classes = masks::table(|byte: u8| {
+//! let classes = byte_classes::class_table(|byte: u8| {
 //!     u8::from(byte.is_ascii_digit()) << DIGIT | u8::from(byte.is_ascii_alphabetic()) << LETTER
 //! });
-//! let masks = Masks::of(b"a1 long 22", &classes);
+//! let masks = ByteClassBitmaps::of(b"a1 long 22", &classes);
 //! assert_eq!(masks.places(DIGIT).collect::<Vec<_>>(), [1, 8, 9]);
 //! assert_eq!(masks.runs(LETTER, 3, 0..10).collect::<Vec<_>>(), [3..7]);
 //! let turns = masks.places_where(0, |near| near.of(LETTER) & near.of(DIGIT) >> 1);
@@ -25,11 +25,11 @@ use std::ops::Range;
 pub const CLASSES: usize = 8;
 
 /// The classes of every byte, as bits.
-pub type Table = [u8; 256];
+pub type ClassTable = [u8; 256];
 
 /// A table, from the classes of each byte.
 #[must_use]
-pub fn table(classes: impl Fn(u8) -> u8) -> Table {
+pub fn class_table(classes: impl Fn(u8) -> u8) -> ClassTable {
     std::array::from_fn(|byte| u8::try_from(byte).map_or(0, &classes))
 }
 
@@ -38,13 +38,13 @@ const BLOCK: usize = 64;
 
 /// For every 64 bytes of a text and every class, one word with a bit for each byte.
 #[derive(Debug, Clone, Default)]
-pub struct Masks {
+pub struct ByteClassBitmaps {
     blocks: Vec<[u64; CLASSES]>,
 }
 
-/// The bits of 128 bytes of a text, from the block that is looked at on.
+/// The class bits of two blocks, this one and the next: 128 bytes of a text.
 #[derive(Debug, Clone, Copy)]
-pub struct Near<'m> {
+pub struct BlockPair<'m> {
     here: &'m [u64; CLASSES],
     next: &'m [u64; CLASSES],
 }
@@ -52,7 +52,7 @@ pub struct Near<'m> {
 /// The bits beyond the end.
 static NONE: [u64; CLASSES] = [0; CLASSES];
 
-impl Near<'_> {
+impl BlockPair<'_> {
     /// Bit `k` tells whether the byte `k` of these is of the class; classes count from 0.
     #[inline]
     #[must_use]
@@ -77,10 +77,10 @@ impl Near<'_> {
     }
 }
 
-impl Masks {
+impl ByteClassBitmaps {
     /// The classes of each byte, by a table.
     #[must_use]
-    pub fn of(bytes: &[u8], classes: &Table) -> Self {
+    pub fn of(bytes: &[u8], classes: &ClassTable) -> Self {
         let (whole, rest) = bytes.as_chunks::<BLOCK>();
         let mut blocks = Vec::with_capacity(whole.len() + 1);
         blocks.extend(whole.iter().map(|block| words(block, classes)));
@@ -119,13 +119,13 @@ impl Masks {
     pub fn places_where(
         &self,
         from: usize,
-        pick: impl Fn(Near<'_>) -> u128,
+        pick: impl Fn(BlockPair<'_>) -> u128,
     ) -> impl Iterator<Item = usize> {
         let blocks = self.blocks.iter().enumerate().skip(from / BLOCK);
         let places = blocks.flat_map(move |(block, here)| {
             let next = self.blocks.get(block + 1).unwrap_or(&NONE);
             #[expect(clippy::cast_possible_truncation, reason = "the low half is what is decided")]
-            let word = pick(Near { here, next }) as u64;
+            let word = pick(BlockPair { here, next }) as u64;
             bits(block, word)
         });
         places.skip_while(move |at| *at < from)
@@ -204,7 +204,7 @@ fn bits(block: usize, mut word: u64) -> impl Iterator<Item = usize> {
 
 /// The words of one block.
 #[inline]
-fn words(block: &[u8; BLOCK], classes: &Table) -> [u64; CLASSES] {
+fn words(block: &[u8; BLOCK], classes: &ClassTable) -> [u64; CLASSES] {
     let mut found = [0_u8; BLOCK];
     for (slot, byte) in found.iter_mut().zip(block) {
         *slot = classes.get(usize::from(*byte)).copied().unwrap_or(0);
@@ -272,7 +272,7 @@ mod tests {
         fn masks_answer_as_a_look_at_each_byte(bytes in proptest::collection::vec(
             prop_oneof![Just(b'a'), Just(b'1'), Just(b' '), any::<u8>()], 0..400), least in 1_u32..=64)
         {
-            let masks = Masks::of(&bytes, &table(class));
+            let masks = ByteClassBitmaps::of(&bytes, &class_table(class));
             for bit in [0, 1, 5, 7] {
                 let of = |at: usize| bytes.get(at).is_some_and(|b| class(*b) >> bit & 1 == 1);
                 let places: Vec<usize> = (0..bytes.len()).filter(|at| of(*at)).collect();
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn an_empty_text_has_no_places() {
-        let masks = Masks::of(b"", &table(class));
+        let masks = ByteClassBitmaps::of(b"", &class_table(class));
         assert_eq!(masks.places(0).count() + masks.runs(1, 1, 0..0).count(), 0);
         assert_eq!((masks.end(0, 0), masks.has(0, 7), masks.any(1, 0..9)), (0, false, false));
     }
