@@ -1,5 +1,7 @@
 //! The published schemas against the reader: what one takes for a known key, the other does too.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 use weaver_policy::{Policy, Source, digest_of, root_key_id, schema, sign};
 use weaver_types::signature::{Kind, SigningKey};
@@ -110,4 +112,42 @@ fn the_full_example_names_every_key_of_the_schema() {
             assert!(text.contains(&key), "{key}");
         }
     }
+}
+
+#[test]
+fn every_key_that_the_reader_knows_stands_in_the_schema() {
+    let mut seen = 0;
+    for (kind, text) in documents() {
+        let schema = serde_json::from_str::<Value>(schema(kind).unwrap()).unwrap();
+        let mut known = Vec::new();
+        places(&schema, "", &mut known);
+        let of_schema =
+            |name: &str| known.iter().any(|(at, key)| at.ends_with("/properties") && key == name);
+        let document = json(&toml::Value::Table(text.parse().unwrap()));
+        let mut all = Vec::new();
+        places(&document, "", &mut all);
+        let tables: BTreeSet<String> = all.into_iter().map(|(at, _)| at).collect();
+        for at in tables {
+            let mut changed = document.clone();
+            let table = changed.pointer_mut(&at).and_then(Value::as_object_mut).unwrap();
+            table.insert("zzqx0zzqx".to_owned(), Value::from(1));
+            // The message about a key that is like no other lists all that there are.
+            for name in known_here(kind, &toml::to_string(&changed).unwrap()) {
+                assert!(of_schema(&name), "`{name}` at `{at}` is in no schema of {kind:?}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 300, "{seen}");
+}
+
+/// The keys that the reader names where it meets one that it does not know.
+fn known_here(kind: Kind, text: &str) -> Vec<String> {
+    let id = root_key_id(&root().public()).unwrap();
+    let Err(refused) = sign(&Source::unsigned("x.toml", text), kind, id, &root(), NOW) else {
+        return Vec::new();
+    };
+    let lists =
+        refused.findings().iter().filter_map(|found| found.remedy.strip_prefix("known here: "));
+    lists.flat_map(|list| list.split(", ").map(str::to_owned)).collect()
 }
