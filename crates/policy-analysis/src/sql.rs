@@ -3,8 +3,9 @@
 //!
 //! A condition on the text of a statement can only look at its beginning and for fixed words, so it
 //! lists what is known to be harmless and stops the rest: dropping, deleting, replacing, changing
-//! every row, attaching other files, and more than one statement. Words in mixed case are not in the
-//! list, and so are stopped too.
+//! every row, attaching other files, and more than one statement. A statement that begins in mixed
+//! case is not in the list, and so is stopped too. A condition that every row meets is seen in its
+//! plain forms (`where 1`, `where true`); `where a = a` is not.
 
 use weaver_policy::{ArgumentPredicate, Match, Pattern};
 use weaver_types::Pointer;
@@ -22,17 +23,28 @@ const BEGINNINGS: [&str; 8] = [
 ];
 /// A second statement, a comment, what overwrites or leaves the database, and a condition that every
 /// row meets.
-const EXCLUDED: [&str; 14] = [
+const EXCLUDED: [&str; 24] = [
     "*;*",
     "*--*",
-    "* on conflict*",
-    "* ON CONFLICT*",
+    // A comment around the condition: a star is no character of a pattern, so its slashes are seen.
+    "*/*where*/*",
+    "*/*WHERE*/*",
+    "* conflict*",
+    "* Conflict*",
+    "* CONFLICT*",
+    "update or *",
+    "update OR *",
+    "UPDATE OR *",
+    "UPDATE or *",
     "*load_extension*",
     "*writefile*",
     "*where 1*",
     "*WHERE 1*",
     "*where true*",
+    "*where True*",
+    "*where TRUE*",
     "*WHERE TRUE*",
+    "*WHERE true*",
     "*or 1*=*1*",
     "*OR 1*=*1*",
     "*where ''*",
@@ -60,16 +72,16 @@ pub(crate) fn takes_program(name: &str) -> bool {
     PROGRAMS.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// The statement is one that adds rows, or changes some of them.
-pub(crate) struct HarmlessStatement {
+/// A condition on a statement: it adds rows, or changes some of them.
+pub(crate) struct HarmlessSqlCondition {
     /// What must hold.
     pub(crate) begins: ArgumentPredicate,
     /// What must not.
     pub(crate) unless: Match,
 }
 
-impl HarmlessStatement {
-    pub(crate) fn at(at: &Pointer) -> Self {
+impl HarmlessSqlCondition {
+    pub(crate) fn for_argument(at: &Pointer) -> Self {
         let predicate = || ArgumentPredicate::at(at.clone());
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
         let begins = ArgumentPredicate { prefix: texts(&BEGINNINGS), ..predicate() };
@@ -91,19 +103,18 @@ impl HarmlessStatement {
     }
 
     /// Whether this text is harmless.
-    pub(crate) fn admits(&self, text: &str) -> bool {
+    pub(crate) fn is_harmless(&self, text: &str) -> bool {
         let at = self.begins.at.as_str();
         let name = at.strip_prefix('/').unwrap_or(at);
         let arguments = serde_json::json!({ name: text });
-        let probe = ArgumentPredicate { ..self.begins.clone() };
-        probe.holds(&arguments) && !excluded(&self.unless, &arguments)
+        self.begins.holds(&arguments) && !match_holds(&self.unless, &arguments)
     }
 }
 
-fn excluded(matches: &Match, arguments: &serde_json::Value) -> bool {
+fn match_holds(matches: &Match, arguments: &serde_json::Value) -> bool {
     let own = matches.arguments.iter().all(|one| one.holds(arguments));
-    let any = matches.any.is_empty() || matches.any.iter().any(|one| excluded(one, arguments));
-    let not = matches.not.as_ref().is_none_or(|one| !excluded(one, arguments));
+    let any = matches.any.is_empty() || matches.any.iter().any(|one| match_holds(one, arguments));
+    let not = matches.not.as_ref().is_none_or(|one| !match_holds(one, arguments));
     own && any && not
 }
 
@@ -113,20 +124,20 @@ mod tests {
 
     #[test]
     fn adding_rows_and_changing_some_is_harmless() {
-        let statement = HarmlessStatement::at(&Pointer::parse("/query").unwrap());
+        let statement = HarmlessSqlCondition::for_argument(&Pointer::parse("/query").unwrap());
         for text in [
             "insert into customers values (81, 'Customer ''81''', 'Split')",
             "INSERT INTO notes (id) VALUES (1)",
             "update orders set state = 'paid' where state = 'open' and quantity > 20",
             "create table notes (id integer primary key, text text)",
         ] {
-            assert!(statement.admits(text), "{text}");
+            assert!(statement.is_harmless(text), "{text}");
         }
     }
 
     #[test]
     fn what_loses_rows_or_hides_another_statement_is_not() {
-        let statement = HarmlessStatement::at(&Pointer::parse("/query").unwrap());
+        let statement = HarmlessSqlCondition::for_argument(&Pointer::parse("/query").unwrap());
         for text in [
             "drop table orders",
             "DROP TABLE orders",
@@ -140,6 +151,11 @@ mod tests {
             "insert into a values (1); drop table a",
             "insert into a values (1) --",
             "insert into a values (1) on conflict do update set b = 1",
+            "insert into a values (1) On Conflict do update set b = 1",
+            "update a set b = 1 /* where */",
+            "UPDATE a SET b = 1 /* WHERE x */",
+            "update a set b = 1 where True",
+            "update or replace a set b = 1 where c = 2",
             "with x as (select 1) delete from orders",
             "attach database '/etc/x' as y",
             "pragma writable_schema = 1",
@@ -149,7 +165,7 @@ mod tests {
             "alter table a rename to b",
             "truncate table a",
         ] {
-            assert!(!statement.admits(text), "{text}");
+            assert!(!statement.is_harmless(text), "{text}");
         }
     }
 }

@@ -13,7 +13,7 @@ use weaver_types::{Effects, Pointer, SinkKind};
 
 use super::tool_text::{self, ToolText};
 use super::{Hints, Proposal, ToolDescription, propose, reach};
-use crate::sql::{HarmlessStatement, takes_program};
+use crate::sql::{HarmlessSqlCondition, takes_program};
 
 /// The most items of a list of paths that a condition looks at.
 const MAX_ITEMS: usize = 8;
@@ -158,7 +158,7 @@ impl LocalWrite {
             }
         }
         if let Some(at) = &self.statement {
-            let statement = HarmlessStatement::at(at);
+            let statement = HarmlessSqlCondition::for_argument(at);
             out.arguments.push(statement.begins);
             misfits.push(statement.unless);
         }

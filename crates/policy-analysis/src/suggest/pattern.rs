@@ -8,7 +8,7 @@ use weaver_types::Pointer;
 
 use super::folders;
 use super::values::{DecidingValue, ValueKind, ValueShape, host};
-use crate::sql::HarmlessStatement;
+use crate::sql::HarmlessSqlCondition;
 
 /// The most values of a set: more are no pattern.
 const MAX_SET: usize = 12;
@@ -73,7 +73,7 @@ pub(super) fn constrain(
     }
     let predicate = predicate(&at, place.kind, seen)?;
     if place.kind == ValueKind::Statement {
-        let statement = HarmlessStatement::at(&at);
+        let statement = HarmlessSqlCondition::for_argument(&at);
         exclude(matches, statement.unless);
     }
     matches.arguments.push(predicate);
@@ -148,8 +148,8 @@ fn predicate(at: &Pointer, kind: ValueKind, seen: &SeenValues) -> Option<Argumen
             ArgumentPredicate { min: Some(number(low)?), max: Some(number(high)?), ..empty }
         }
         ValueKind::Statement => {
-            let statement = HarmlessStatement::at(at);
-            let all = seen.texts.iter().all(|text| statement.admits(text));
+            let statement = HarmlessSqlCondition::for_argument(at);
+            let all = seen.texts.iter().all(|text| statement.is_harmless(text));
             all.then_some(statement.begins)?
         }
         ValueKind::OneOf => {
