@@ -6,8 +6,8 @@
 //!
 //! What this crate deliberately is not: it permits nothing, calls nothing and stores nothing. A
 //! ranking is advice; whether a call may happen is decided elsewhere. It has no firewall of its
-//! own: tool results enter as frames. What its constructors take comes with it, as [`types`] and
-//! [`text`].
+//! own: tool results enter as frames. The types that its constructors need are re-exported as
+//! [`types`] and [`text`].
 //!
 //! ```
 //! use contextweaver::catalog::Catalog;

@@ -15,8 +15,8 @@ pub(crate) const MAX_MESSAGES: usize = 64;
 /// The word that says that messages of progress were dropped.
 pub(crate) const MESSAGES_LOST: &str = "messages_omitted";
 
-/// Messages of progress on their way into a stream. Whoever reports them never waits: what nobody
-/// takes in time is dropped, and that is said.
+/// Messages of progress on their way into a stream. Sending never blocks: where the queue is full a
+/// message is dropped, which `has_lost` reports.
 pub(crate) struct ProgressMessages {
     chunks: Chunks,
     lost: Arc<AtomicBool>,

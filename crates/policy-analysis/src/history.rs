@@ -67,7 +67,7 @@ pub struct RecordedCall {
     pub intent: Option<String>,
     /// The justification, redacted.
     pub justification: Option<Justification>,
-    /// The mode of the run; normal where the log does not tell its start.
+    /// The safety mode of the run; normal where the log does not have the start of the run.
     pub mode: SafetyMode,
     /// The label of the run at that moment; `None` where the log does not tell the run from its
     /// start.
@@ -82,7 +82,7 @@ pub struct RecordedCall {
     pub arguments: RecordedArguments,
     /// What was decided, and enforced.
     pub decision: RecordedDecision,
-    /// What it would have been, where the policy observed.
+    /// The decision that would have been enforced, where the policy only observed.
     pub would_have: Option<RecordedDecision>,
     /// The request for an approval that it opened.
     pub request: Option<String>,
@@ -97,17 +97,17 @@ pub struct RecordedCall {
 impl RecordedCall {
     /// What the policy of then said, whether it was enforced or not.
     #[must_use]
-    pub fn said(&self) -> &RecordedDecision {
+    pub fn policy_decision(&self) -> &RecordedDecision {
         self.would_have.as_ref().unwrap_or(&self.decision)
     }
 
-    /// Whether information flow spoke against it: something that the run took in could have steered
-    /// it, or it would have taken out what must stay.
+    /// Whether the check of information flow objected: untrusted input could have steered the call,
+    /// or it would have leaked what is confidential.
     #[must_use]
-    pub fn was_tainted(&self) -> bool {
+    pub fn violated_flow(&self) -> bool {
         let flow = |said: &Contribution| {
             said.check == Check::Flow && (said.verdict > Verdict::Allow || said.reason.is_release())
         };
-        self.said().checks.iter().any(flow)
+        self.policy_decision().checks.iter().any(flow)
     }
 }

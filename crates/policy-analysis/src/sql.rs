@@ -21,8 +21,8 @@ const BEGINNINGS: [&str; 8] = [
     "create index ",
     "CREATE INDEX ",
 ];
-/// A second statement, a comment, what overwrites or leaves the database, and a condition that every
-/// row meets.
+/// Globs that rule a statement out: a second statement, a comment, upserts, access to files, and
+/// conditions that are always true.
 const EXCLUDED: [&str; 24] = [
     "*;*",
     "*--*",

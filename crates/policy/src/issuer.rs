@@ -29,8 +29,8 @@ pub struct TrustedIssuer {
     pub groups_claim: String,
     /// The scopes that every token must have.
     pub required_scopes: BTreeSet<String>,
-    /// The principals that subjects act as. Such a subject has what the policy grants that principal
-    /// and nothing of its groups and scopes.
+    /// Maps a subject to a configured principal. Groups and scopes of the token give such a subject
+    /// no further roles.
     pub subjects: BTreeMap<String, PrincipalId>,
     /// The roles of everybody else, by the groups of the subject.
     pub groups: BTreeMap<String, BTreeSet<String>>,
@@ -74,7 +74,7 @@ pub struct TokenIdentity {
     pub scopes: BTreeSet<String>,
 }
 
-/// Why a genuine token makes nobody a principal.
+/// Why a valid token could not be mapped to a principal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdentityError {

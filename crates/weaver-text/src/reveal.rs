@@ -29,6 +29,7 @@
 mod ansi;
 mod backslash;
 mod decoded;
+mod digit_run;
 mod edit;
 mod encoded;
 mod glyph;
@@ -36,7 +37,6 @@ mod layer;
 mod map;
 mod marked;
 mod pairs;
-mod row;
 mod scan;
 mod view;
 mod web;

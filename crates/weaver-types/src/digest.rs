@@ -160,8 +160,8 @@ impl Digest {
     }
 }
 
-/// The text of a digest, at the beginning of a word, so that whole words of it are looked at when it
-/// becomes a `str`.
+/// The text of a digest, aligned to eight bytes so that the validation of UTF-8 can work on whole
+/// words.
 #[repr(align(8))]
 struct Text([u8; 71]);
 

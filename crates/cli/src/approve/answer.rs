@@ -11,9 +11,9 @@ use weaver_policy::approval::{
 use super::approval_records;
 use super::approval_store::{ApprovalStore, now};
 use super::args::Answer;
-use super::person::{self, Person};
 use super::rejected::refused;
 use super::show::Shown;
+use super::signer::{self, Signer};
 use super::{confirm, inbox, outcome, screen};
 use crate::{Exit, Failure, output};
 
@@ -30,7 +30,7 @@ fn run(args: &Answer, verdict: ResolutionVerdict, question: &str) -> Result<Exit
     let inbox = place.inbox()?;
     let now = now();
     let open = approval_records::open(&place, &args.id, now)?;
-    let person = Person::find(&args.sign, &place, now)?;
+    let person = Signer::find(&args.sign, &place, now)?;
     may_answer(&place, &person, &open, verdict)?;
     let shown = Shown::of(&place, &open, now)?;
     if args.digest.as_ref().is_some_and(|wanted| *wanted != shown.digest.to_string()) {
@@ -67,7 +67,7 @@ fn run(args: &Answer, verdict: ResolutionVerdict, question: &str) -> Result<Exit
 /// What can be said before a passphrase is asked for.
 fn may_answer(
     place: &ApprovalStore,
-    person: &Person,
+    person: &Signer,
     open: &OpenApproval,
     verdict: ResolutionVerdict,
 ) -> Result<(), Failure> {
@@ -79,7 +79,7 @@ fn may_answer(
     };
     let refusal = refusal.or_else(|| {
         let approver = person.approver(place)?;
-        person::may_answer(&person.name, approver, &open.request, now()).err()
+        signer::check_eligible(&person.name, approver, &open.request, now()).err()
     });
     refusal.map_or(Ok(()), |rejection| Err(refused(&rejection)))
 }

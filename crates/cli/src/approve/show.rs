@@ -13,8 +13,8 @@ use super::args::Show;
 use super::argument_line::DifferingArguments;
 use super::duration::words;
 use super::list::{self, authority};
-use super::person;
 use super::screen;
+use super::signer;
 use crate::{Exit, Failure, output};
 
 /// A request as the approver sees it, with the digest of the bytes that it was made from.
@@ -136,7 +136,9 @@ fn able<'p>(place: &'p ApprovalStore, open: &OpenApproval, now: Timestamp) -> Op
         keys.approvers
             .iter()
             .filter(|(name, _)| !asked(name))
-            .filter(|(name, person)| person::may_answer(name, person, &open.request, now).is_ok())
+            .filter(|(name, person)| {
+                signer::check_eligible(name, person, &open.request, now).is_ok()
+            })
             .map(|(name, _)| name.as_str())
             .collect(),
     )

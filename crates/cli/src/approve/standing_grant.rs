@@ -12,8 +12,8 @@ use weaver_types::signature::Envelope;
 
 use super::approval_store::{ApprovalStore, now};
 use super::args::{SignWith, StandingGrant, StandingSign};
-use super::person::Person;
 use super::rejected::refused;
+use super::signer::Signer;
 use super::terms::{self, Terms};
 use super::{confirm, inbox, screen};
 use crate::{Exit, Failure, output};
@@ -73,7 +73,7 @@ fn signature(
     standing: &StandingApproval,
     question: &str,
 ) -> Result<Envelope, Failure> {
-    let person = Person::find(args, place, now())?;
+    let person = Signer::find(args, place, now())?;
     let notes: String = place.notes.iter().map(|note| format!("note: {note}\n")).collect();
     confirm::ask(args, &format!("{}{notes}", terms::shown(standing)?), question)?;
     let key = person.unlock(args)?;

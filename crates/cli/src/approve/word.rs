@@ -13,8 +13,8 @@ use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
 use super::args::{Clock, EndRun, Revoke, SignWith};
 use super::argument_line::DifferingArguments;
-use super::person::Person;
 use super::rejected::{refused, unknown};
+use super::signer::Signer;
 use super::{confirm, duration, inbox, list, screen};
 use crate::{Exit, Failure, output};
 
@@ -89,7 +89,7 @@ pub(super) fn say(
     question: &str,
 ) -> Result<Exit, Failure> {
     let inbox = place.inbox()?;
-    let person = Person::find(args, place, now())?;
+    let person = Signer::find(args, place, now())?;
     if person.approver(place).is_some_and(|approver| !approver.operator) {
         return Err(refused(&Rejection::NotOperator));
     }

@@ -28,8 +28,8 @@ Turn one form into another:
   weaver catalog convert tools.json --to anthropic --out anthropic.json
 
 A catalog is JSON, JSON lines, YAML, an MCP server's answer to tools/list, OpenAPI 3.0 or 3.1, a
-tool array of OpenAI, Anthropic or Gemini, or a folder of Agent Skills. Which of them it is, is
-found out; --format says it. Nothing in a file is called, and nothing is fetched.";
+tool array of OpenAI, Anthropic or Gemini, or a folder of Agent Skills. The format is detected;
+--format sets it. Nothing in a file is called, and nothing is fetched.";
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
@@ -61,7 +61,7 @@ impl Catalog {
 
 /// How a file is read.
 #[derive(Debug, Args, Default)]
-pub(crate) struct Form {
+pub(crate) struct InputArgs {
     /// Its format: json, jsonl, yaml, mcp, openapi, openai, openai_responses, anthropic, gemini,
     /// skill; detected if not given
     #[arg(long, value_name = "FORMAT")]
@@ -94,7 +94,7 @@ pub(crate) struct Lint {
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
     #[command(flatten)]
-    pub(super) form: Form,
+    pub(super) input: InputArgs,
     /// Exit with 1 for warnings too
     #[arg(long)]
     pub(super) strict: bool,
@@ -105,15 +105,15 @@ pub(crate) struct Lint {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Equal catalogs have equal bytes and equal digests, in whatever order their \
-    items stand. The digest covers every field, schemas and effects included. A snapshot is a \
-    catalog again: it can be named wherever one can, and is held to its digest then."
+    items stand. The digest covers every field, schemas and effects included. A snapshot is \
+    itself a catalog: name it wherever one is expected, and its digest is verified."
 )]
 pub(crate) struct Snapshot {
     /// The catalog: a file, a folder of skills, or `-`
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
     #[command(flatten)]
-    pub(super) form: Form,
+    pub(super) input: InputArgs,
     /// Write it to this file, and print its digest
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
@@ -124,7 +124,7 @@ pub(crate) struct Snapshot {
 /// The classes of a change, as they are typed.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
-pub(crate) enum Class {
+pub(crate) enum DriftClassArg {
     /// Texts alone
     Documentation,
     /// What was possible still is, and nothing more
@@ -135,7 +135,7 @@ pub(crate) enum Class {
     AuthorityWidening,
 }
 
-impl Class {
+impl DriftClassArg {
     pub(super) fn drift(self) -> DriftClass {
         match self {
             Self::Documentation => DriftClass::Documentation,
@@ -151,9 +151,9 @@ Changes are classed as for `weaver contracts diff`:
   documentation        texts alone: what is read, not what is checked
   compatible           every call that was possible is possible and means the same; no more is
   breaking             calls that were possible are not any more, or results look different
-  authority_widening   more can be done, passed or reached, or it cannot be told
+  authority_widening   more can be done, passed or reached, or that cannot be ruled out
 
-A new item widens, one that is gone breaks.";
+An added item widens authority, a removed one breaks.";
 
 #[derive(Debug, Args)]
 #[command(after_help = DIFF)]
@@ -165,24 +165,24 @@ pub(crate) struct Diff {
     #[arg(value_name = "AFTER")]
     pub(super) after: PathBuf,
     #[command(flatten)]
-    pub(super) form: Form,
+    pub(super) input: InputArgs,
     /// Exit with 1 for changes of this class or a more serious one
     #[arg(long, value_name = "CLASS", value_enum, default_value = "breaking")]
-    pub(super) fail_on: Class,
+    pub(super) fail_on: DriftClassArg,
     #[command(flatten)]
     pub(super) output: Json,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "json, jsonl and yaml hold everything. mcp, openai, openai_responses, \
-    anthropic and gemini hold tools; what they cannot say is told on standard error. openapi and \
-    skill are read only.")]
+    anthropic and gemini hold tools; what they cannot express is reported on standard error. \
+    openapi and skill can only be read.")]
 pub(crate) struct Convert {
     /// The catalog: a file, a folder of skills, or `-`
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
     #[command(flatten)]
-    pub(super) form: Form,
+    pub(super) input: InputArgs,
     /// The format to write
     #[arg(long, value_name = "FORMAT")]
     pub(super) to: CatalogFormat,
@@ -205,7 +205,7 @@ pub(crate) struct Search {
     #[arg(value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) form: Form,
+    pub(super) input: InputArgs,
     #[command(flatten)]
     pub(super) limits: Limits,
     #[command(flatten)]

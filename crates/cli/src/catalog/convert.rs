@@ -8,7 +8,7 @@ use super::args::Convert;
 use super::{Exit, Failure, output, snapshot, source};
 
 pub(super) fn run(args: &Convert) -> Result<Exit, Failure> {
-    let items = source::catalog(&args.file, &args.form)?;
+    let items = source::catalog(&args.file, &args.input)?;
     let written =
         catalog::write(&items, args.to).map_err(|error| source::failed(&args.file, &error))?;
     for note in &written.notes {

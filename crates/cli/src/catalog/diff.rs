@@ -20,8 +20,8 @@ struct Changes<'a> {
 }
 
 pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
-    let before = source::catalog(&args.before, &args.form)?;
-    let after = source::catalog(&args.after, &args.form)?;
+    let before = source::catalog(&args.before, &args.input)?;
+    let after = source::catalog(&args.after, &args.input)?;
     let changes = Changes::between(&before, &after);
     let class = changes.class();
     let good = class.is_none_or(|class| class < args.fail_on.drift());

@@ -8,7 +8,7 @@ use super::args::Lint;
 use super::{Exit, Failure, output, source};
 
 pub(super) fn run(args: &Lint) -> Result<Exit, Failure> {
-    let loaded = source::entries(&args.file, &args.form)?;
+    let loaded = source::entries(&args.file, &args.input)?;
     let findings = loaded.findings();
     let count = |severity| findings.iter().filter(|one| one.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));

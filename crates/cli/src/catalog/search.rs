@@ -12,7 +12,7 @@ use super::{Exit, Failure, output, source, table};
 
 pub(super) fn run(args: &Search) -> Result<Exit, Failure> {
     let catalog = match &args.file {
-        Some(file) => source::catalog(file, &args.form)?,
+        Some(file) => source::catalog(file, &args.input)?,
         None => live(args)?,
     };
     let shortlist = Shortlist::new(catalog, &args.limits)?;

@@ -10,7 +10,7 @@ use super::args::Snapshot;
 use super::{Exit, Failure, output, source};
 
 pub(super) fn run(args: &Snapshot) -> Result<Exit, Failure> {
-    let catalog = source::catalog(&args.file, &args.form)?;
+    let catalog = source::catalog(&args.file, &args.input)?;
     let failed = |error| source::failed(&args.file, &error);
     let taken = Taken::of(&catalog).map_err(failed)?;
     let mut bytes = taken.to_bytes().map_err(failed)?;

@@ -8,7 +8,7 @@ use contextweaver::catalog::load::{self, CatalogFormat, Loaded, Source};
 use contextweaver::error::CatalogError;
 use weaver_gateway::bounded_file::{self, ReadError};
 
-use super::args::Form;
+use super::args::InputArgs;
 use super::{Exit, Failure, skills};
 
 /// The largest file, in bytes.
@@ -29,7 +29,7 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
 }
 
 /// The entries of a catalog, those that are no items among them.
-pub(crate) fn entries(path: &Path, form: &Form) -> Result<Loaded, Failure> {
+pub(crate) fn entries(path: &Path, form: &InputArgs) -> Result<Loaded, Failure> {
     let source = Source { format: form.format, namespace: form.prefix.as_deref() };
     if path.is_dir() {
         let entries = skills::entries(path, source.namespace)?;
@@ -41,7 +41,7 @@ pub(crate) fn entries(path: &Path, form: &Form) -> Result<Loaded, Failure> {
 }
 
 /// A whole catalog.
-pub(crate) fn catalog(path: &Path, form: &Form) -> Result<Catalog, Failure> {
+pub(crate) fn catalog(path: &Path, form: &InputArgs) -> Result<Catalog, Failure> {
     entries(path, form)?.catalog().map_err(|error| failed(path, &error))
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use contextweaver::catalog::ItemKind;
 
-use super::super::catalog::args::Form;
+use super::super::catalog::args::InputArgs;
 use crate::shared_args::Json;
 
 const EXAMPLES: &str = "\
@@ -90,7 +90,7 @@ pub(crate) struct Route {
     #[arg(long)]
     pub(super) explain: bool,
     #[command(flatten)]
-    pub(super) form: Form,
+    pub(super) form: InputArgs,
     #[command(flatten)]
     pub(super) limits: Limits,
     #[command(flatten)]

@@ -2,7 +2,9 @@
 //! all.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+#[cfg(feature = "keychain")]
+use std::process::Command;
+use std::process::Stdio;
 
 use crate::fixture::SECRET;
 use crate::newcomer::{Home, Run};

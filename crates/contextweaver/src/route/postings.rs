@@ -5,7 +5,7 @@ use super::hashing::KeyMap;
 use super::key::Key;
 use super::slots::Slots;
 
-/// An item as its position: those of the base in the order of their ids, later ones behind them.
+/// The index of an item: those of the base in the order of their ids, later ones behind them.
 pub(super) type DocId = u32;
 
 /// An item and its score, in units of 1/65,536.
@@ -15,7 +15,7 @@ pub(super) type ScoredDoc = (DocId, u32);
 const KEYS_OF_SLOT: usize = 4;
 /// Bits of a weight in a posting.
 const WEIGHT_BITS: u32 = 14;
-/// Bits of a weight that do not count where the most of a list is kept.
+/// Low bits that are dropped where the largest weight of a list is kept, rounded up.
 const STEP_BITS: u32 = WEIGHT_BITS - 7;
 /// Most documents that an index can have: those of a full catalog, and of many changes.
 pub(super) const MAX_DOCS: usize = 1 << (32 - WEIGHT_BITS);
@@ -142,7 +142,7 @@ impl Postings {
     }
 }
 
-/// Collects what stands where, item after item.
+/// Builds [`Postings`], item after item in ascending order.
 #[derive(Debug, Default)]
 pub(super) struct PostingsBuilder {
     terms: KeyMap<u32>,

@@ -69,8 +69,8 @@ pub(super) fn confine(
     if confinement.network == Network::None {
         progress.step(Protection::Network, network::leave());
     }
-    progress.step(Protection::NoNewPrivileges, privileges::seal());
-    progress.step(Protection::Capabilities, privileges::trim());
+    progress.step(Protection::NoNewPrivileges, privileges::forbid_new_privileges());
+    progress.step(Protection::Capabilities, privileges::drop_capabilities());
     files::restrict(confinement, program, covering, &mut progress)?;
     if let Some(account) = &account {
         progress.step(Protection::User, account.assume());

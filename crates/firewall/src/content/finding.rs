@@ -1,9 +1,8 @@
 //! Findings in what a frame shows: hidden characters, and words that speak to a model.
 //!
-//! A finding marks, it takes nothing away: text that somebody else wrote stays data, and whoever
-//! reads the frame is told what is odd about it. The list of patterns is short on purpose. It
-//! knows the common forms of an injection; an instruction in plain, polite words is not told from
-//! any other sentence.
+//! A finding only marks a text and removes nothing: the reader of the frame learns what is
+//! suspicious about it. The list of patterns is short on purpose. It knows the common forms of an
+//! injection; an instruction in plain, polite words is not told from any other sentence.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -69,7 +68,7 @@ impl Findings {
         found
     }
 
-    /// False only for a brief text of which nothing can be told.
+    /// False only for a text so short and plain that `look` can find nothing in it.
     pub(crate) fn may_tell(how: PlainWords) -> bool {
         how.speaks || DETECTOR.is_none()
     }
@@ -115,7 +114,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 
 /// The patterns of a table, ready to be looked for.
 pub(crate) struct Detector {
-    /// The anchors again: nearly every text has none, which a matcher of anchors tells faster.
+    /// A fast filter for the anchors: nearly every text has none.
     anchor_matcher: AnchorMatcher,
     /// What the anchors begin with that are too short for it.
     short: Vec<u8>,

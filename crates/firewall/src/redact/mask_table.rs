@@ -27,8 +27,7 @@ pub use resolve::{Resolved, UnknownMask};
 pub(crate) const MAX_VALUES: usize = 10_000;
 /// The highest number of a mask.
 const MAX_NUMBER: u32 = 10_u32.pow(MAX_DIGITS as u32) - 1;
-/// The longest value that its mask leads back to, in bytes; the mask of a longer one stands for
-/// nothing.
+/// The longest value that is kept, in bytes; the mask of a longer one cannot be resolved.
 const MAX_VALUE: usize = 64 * 1024;
 /// How many bytes of values are kept in all.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -89,8 +88,8 @@ impl MaskTable {
         Self::default()
     }
 
-    /// No masks yet, in a run in which this many tables were before: its masks have other numbers
-    /// than theirs, which stand for nothing here.
+    /// An empty table for a run that has had this many tables: its numbers start behind theirs, so
+    /// that an old mask never resolves here.
     #[must_use]
     pub fn after(tables: u32) -> Self {
         let each = u32::try_from(MAX_VALUES).unwrap_or(u32::MAX);
@@ -169,7 +168,7 @@ impl MaskTable {
         self.state().by_mask.contains_key(mask)
     }
 
-    /// The value of this mask goes on beyond what was told: it leads back to nothing.
+    /// Drops the value of a mask of which only a part was seen: the mask no longer resolves.
     pub(crate) fn forget(&self, mask: &str) {
         let mut state = self.state();
         let place = state.by_mask.get(mask).copied();

@@ -6,7 +6,6 @@
 mod assign;
 mod foreign;
 mod form;
-mod identifier;
 mod keyword_proximity;
 mod name;
 mod shape;
@@ -14,6 +13,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod value;
+mod vendor_id;
 mod words;
 
 use std::ops::Range;

@@ -137,9 +137,9 @@ impl Tool {
 
     /// Its implementation as text, which a contract pins with the rest of the tool.
     #[must_use]
-    pub fn deed(&self) -> String {
+    pub fn implementation_text(&self) -> String {
         match &self.implementation {
-            ToolImplementation::Http(http) => http.deed().to_string(),
+            ToolImplementation::Http(http) => http.implementation().to_string(),
             ToolImplementation::Program(program) => json!({
                 "command": program.command,
                 "args": program.args,
@@ -153,7 +153,7 @@ impl Tool {
 }
 
 impl HttpTool {
-    fn deed(&self) -> Value {
+    fn implementation(&self) -> Value {
         let mut deed = json!({
             "method": self.method.as_str(),
             "url": self.url,

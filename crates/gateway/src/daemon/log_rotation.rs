@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt as _;
 
 use super::folder::DaemonFolder;
 
-/// Goes on in a fresh log where the one that standard error is written to has become large. A
-/// daemon whose standard error leads elsewhere, as to the journal, has nothing to look after.
+/// Starts a new log file where standard error goes to the log file and that has grown large. It
+/// does nothing where standard error goes elsewhere, such as to the journal.
 pub(super) fn rotate(folder: &DaemonFolder) {
     let Ok(log) = fs::metadata(folder.log()) else { return };
     if !DaemonFolder::is_large(log.len()) || !is_standard_error(&log) {

@@ -37,7 +37,7 @@ pub(crate) fn definitions(config: &Config) -> BTreeMap<CapabilityId, Arc<Value>>
 pub fn proposal(tool: &Tool) -> Result<Capability, ProposalError> {
     let definition = tool.definition();
     let listed = ToolDefinition { name: &tool.name, definition: &definition };
-    import::proposal(TOOLS, listed, Some(&tool.deed()))
+    import::proposal(TOOLS, listed, Some(&tool.implementation_text()))
 }
 
 /// Puts the tools into the registry.

@@ -11,7 +11,7 @@ use super::listed_item;
 use super::message::{RpcError, code, shown};
 use super::render::Reply;
 
-/// How long the first connection attempts may last before a list goes out without them.
+/// How long a list waits for servers that connect for the first time.
 const PATIENCE: Duration = Duration::from_secs(25);
 
 /// `prompts/list`.
@@ -58,8 +58,8 @@ pub(crate) async fn find(client: &Client, name: &str) -> Option<LocatedPrompt> {
     look().await
 }
 
-/// The messages of a prompt: the blocks of a delivered result, each with its role. What was masked
-/// or cut is said by the user, for there is no other role that only tells.
+/// The messages of a prompt: the blocks of a delivered result, each with its role. Notices of what
+/// was masked or cut have the role `user`: MCP has no neutral one.
 fn messages(reply: Reply) -> Map<String, Value> {
     let about = reply.structured.unwrap_or_default();
     let roles = about.get("messages").and_then(Value::as_array);

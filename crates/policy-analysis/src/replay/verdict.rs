@@ -228,7 +228,7 @@ fn asked_somebody(call: &RecordedCall) -> bool {
     let held = |said: &Contribution| {
         said.reason == ReasonCode::InsufficientJustification && said.verdict == Verdict::Hold
     };
-    !call.said().checks.iter().any(held)
+    !call.policy_decision().checks.iter().any(held)
 }
 
 /// Whether the draft decides it again, or it is carried over from the record.
@@ -252,7 +252,7 @@ fn is_decided_again(said: &Contribution) -> bool {
 /// What stood in the way then and does not depend on the draft. What people released stood in the
 /// way too.
 fn carried(call: &RecordedCall) -> Result<Vec<Contribution>, NotJudged> {
-    let said = call.said();
+    let said = call.policy_decision();
     if said.checks_total > said.checks.len() {
         return Err(NotJudged::Checks);
     }

@@ -153,7 +153,7 @@ impl Evidence {
 
 /// Why the call is evidence for nothing, if it was stopped, or would have been.
 fn stopped(call: &RecordedCall) -> Option<ExclusionReason> {
-    if call.was_tainted() {
+    if call.violated_flow() {
         return Some(ExclusionReason::Tainted);
     }
     if call.end == CallEnd::NotExecuted {
@@ -162,7 +162,7 @@ fn stopped(call: &RecordedCall) -> Option<ExclusionReason> {
     }
     // That nothing was said of a call, and that the floor holds it, is no word against it; nor is
     // a rule that asks for what the floor asks for anyway.
-    let floor = call.said().checks.iter().any(|said| said.check == Check::Floor);
+    let floor = call.policy_decision().checks.iter().any(|said| said.check == Check::Floor);
     let unsaid = |reason| match reason {
         ReasonCode::NoMatchingRule
         | ReasonCode::FloorHold
@@ -170,7 +170,7 @@ fn stopped(call: &RecordedCall) -> Option<ExclusionReason> {
         ReasonCode::ApprovalRequired => floor,
         _ => false,
     };
-    let against = call.said().checks.iter().filter(|said| {
+    let against = call.policy_decision().checks.iter().filter(|said| {
         let released = said.reason.is_release() && !floor;
         (said.verdict > Verdict::Allow && !unsaid(said.reason)) || released
     });

@@ -92,11 +92,11 @@ pub enum NotAllowable {
 /// [`NotAllowable`], where no rule would.
 pub fn allow(set: &PolicySet, call: &RecordedCall) -> Result<AllowProposal, NotAllowable> {
     let stood = |said: &&Contribution| said.verdict > Verdict::Allow || said.reason.is_release();
-    let stops: Vec<&Contribution> = call.said().checks.iter().filter(stood).collect();
+    let stops: Vec<&Contribution> = call.policy_decision().checks.iter().filter(stood).collect();
     if stops.is_empty() {
         return Err(NotAllowable::NotStopped);
     }
-    if call.was_tainted() {
+    if call.violated_flow() {
         let destination = destination(set, call, &stops).ok_or(NotAllowable::Tainted)?;
         return Ok(AllowProposal {
             rules: Vec::new(),

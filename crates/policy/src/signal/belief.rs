@@ -1,4 +1,5 @@
-//! Beliefs: what an agent takes to be so, and how well it is founded.
+//! Beliefs: the information that an agent relies on, with its confidence, its origin and whether it
+//! was verified.
 
 use std::fmt;
 

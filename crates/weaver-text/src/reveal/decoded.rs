@@ -1,9 +1,9 @@
 //! Decodes runs of base64 and hexadecimal that hold text.
 
+use super::digit_run::{DigitRun, Encoding};
 use super::edit::Edits;
 use super::layer::Layer;
 use super::map::Shape;
-use super::row::{Base, Row};
 
 /// Fewest bytes of text that a run must hold.
 pub(super) const MIN_TEXT: usize = 8;
@@ -17,7 +17,7 @@ const FIRST_BLOCK: usize = 18;
 
 /// Replaces the digits from the start of the row on, as far as they hold text. Returns the end
 /// of that.
-pub(super) fn decode(source: &Row<'_>, edits: &mut Edits) -> Option<usize> {
+pub(super) fn decode(source: &DigitRun<'_>, edits: &mut Edits) -> Option<usize> {
     // Most runs hold no text, and nearly all of them show it in the first bytes.
     let head = source.head()?;
     if !may_be_text(&head) {
@@ -32,9 +32,9 @@ pub(super) fn decode(source: &Row<'_>, edits: &mut Edits) -> Option<usize> {
     if !is_convincing(&text) {
         return None;
     }
-    let (group, digits) = match source.base {
-        Base::Sixteen => (1, 2),
-        Base::SixtyFour => (3, 4),
+    let (group, digits) = match source.encoding {
+        Encoding::Hex => (1, 2),
+        Encoding::Base64 => (3, 4),
     };
     let start = source.place(0);
     let (mut at, mut end) = (0, start);
@@ -52,7 +52,7 @@ pub(super) fn decode(source: &Row<'_>, edits: &mut Edits) -> Option<usize> {
         at = to;
     }
     edits.put(&text);
-    if source.base == Base::SixtyFour {
+    if source.encoding == Encoding::Base64 {
         let rest = source.bytes.get(end..).unwrap_or_default();
         end += rest.iter().take(2).take_while(|b| **b == b'=').count();
         edits.stretch(end);
@@ -64,7 +64,7 @@ pub(super) fn decode(source: &Row<'_>, edits: &mut Edits) -> Option<usize> {
 }
 
 /// The UTF-8 text that starts the decoded bytes, of which the first are given.
-fn decode_utf8_prefix(source: &Row<'_>, mut bytes: Vec<u8>) -> Option<String> {
+fn decode_utf8_prefix(source: &DigitRun<'_>, mut bytes: Vec<u8>) -> Option<String> {
     let mut good = 0;
     loop {
         let fresh = bytes.get(good..)?;
@@ -139,7 +139,7 @@ fn utf16_ascii_offset(first: &[u8]) -> Option<usize> {
 }
 
 /// The text of which each character takes two decoded bytes.
-fn decode_utf16_ascii(source: &Row<'_>, index: usize) -> String {
+fn decode_utf16_ascii(source: &DigitRun<'_>, index: usize) -> String {
     (0..)
         .map_while(|at| {
             let filler = source.byte(2 * at + 1 - index)?;

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::decoded::decode;
+use super::digit_run::{DigitRun, Encoding, sextet};
 use super::edit::Edits;
 use super::layer::{Layer, Layers};
 use super::pairs;
-use super::row::{Base, Row, sextet};
 use super::{Source, work};
 use crate::byte_classes::ByteClassBitmaps;
 
@@ -31,7 +31,7 @@ pub(super) fn classes(byte: u8) -> u8 {
         | u8::from(pairs::is_between(byte)) << BETWEEN
 }
 
-/// Digits in a row: runs of base64 and hexadecimal digits, and hexadecimal digits in pairs.
+/// Finds runs of base64, runs of hexadecimal digits, and separated pairs of them in a text.
 pub(super) struct Digits<'a> {
     bytes: &'a [u8],
     masks: &'a ByteClassBitmaps,
@@ -74,7 +74,7 @@ impl<'a> Digits<'a> {
         let mut after = range.start;
         for found in self.masks.runs(SEXTET, LEAST, range) {
             work::looked_at(found.len());
-            // Lines that belonged to the run before are read.
+            // Lines that the run before has consumed are skipped.
             if found.end > after && !self.is_known(&found) {
                 after = run(bytes, found.start.max(after)..found.end, self.layers, edits);
             }
@@ -117,7 +117,7 @@ fn readings(
 ) -> Option<usize> {
     if layers.contains(Layer::Hex) {
         let prefix = matches!(bytes.get(at..at + 2), Some(b"0x" | b"0X"));
-        let source = Row::new(bytes, at + if prefix { 2 } else { 0 }, end, Base::Sixteen);
+        let source = DigitRun::new(bytes, at + if prefix { 2 } else { 0 }, end, Encoding::Hex);
         if let Some(end) = decode(&source, edits) {
             return Some(end);
         }
@@ -128,7 +128,7 @@ fn readings(
     // Letters glued to the front shift the groups of four.
     (0..4)
         .filter(|shift| may_start(bytes, at + shift))
-        .find_map(|shift| decode(&Row::new(bytes, at + shift, end, Base::SixtyFour), edits))
+        .find_map(|shift| decode(&DigitRun::new(bytes, at + shift, end, Encoding::Base64), edits))
 }
 
 /// Whether text can start with the first two digits at `at`, of which nearly all runs have others:

@@ -18,13 +18,13 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETFCAP)
     .union(CapabilitySet::NET_BIND_SERVICE);
 
-/// No program that is started from here on gives more rights than there are.
-pub(super) fn seal() -> Result<(), ProtectionError> {
+/// No program that is started from here on, be it setuid or with file capabilities, gains privileges.
+pub(super) fn forbid_new_privileges() -> Result<(), ProtectionError> {
     Ok(set_no_new_privs(true)?)
 }
 
 /// Gives up the capabilities that go round the rest. Ordinary users have none.
-pub(super) fn trim() -> Result<(), ProtectionError> {
+pub(super) fn drop_capabilities() -> Result<(), ProtectionError> {
     let held = capabilities(None)?;
     if held.effective.contains(CapabilitySet::SETPCAP) {
         for bit in 0..64 {

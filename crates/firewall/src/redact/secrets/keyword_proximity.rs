@@ -6,9 +6,9 @@
 use std::ops::Range;
 
 use super::form;
-use super::identifier;
 use super::name;
 use super::shape::{Shape, is_uuid};
+use super::vendor_id;
 use super::words::{self, Keyword, KeywordContext};
 use super::{FORM, Hit, NAMED, VENDOR, byte, part};
 use crate::redact::covered_ranges::CoveredRanges;
@@ -61,7 +61,7 @@ fn consider(bytes: &[u8], run: Range<usize>, hits: &mut Vec<Hit>) {
         return;
     }
     let Ok(text) = std::str::from_utf8(raw) else { return };
-    if !is_one_token(text, &shape) || identifier::is_known(raw) {
+    if !is_one_token(text, &shape) || vendor_id::is_vendor_id(raw) {
         return;
     }
     let Some(near) = words::before(bytes, token.start, BEFORE) else { return };

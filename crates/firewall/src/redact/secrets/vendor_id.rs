@@ -46,7 +46,7 @@ const PREFIXES: [&[u8]; 40] = [
 ];
 
 /// Prefixes of resources of AWS, which eight or seventeen hexadecimal digits follow.
-const RESOURCES: [&[u8]; 16] = [
+const AWS_PREFIXES: [&[u8]; 16] = [
     b"i-",
     b"ami-",
     b"vol-",
@@ -69,10 +69,10 @@ const RESOURCES: [&[u8]; 16] = [
 const AIRTABLE: [&[u8]; 8] = [b"rec", b"tbl", b"viw", b"fld", b"app", b"usr", b"att", b"wsp"];
 
 /// True for an identifier of a form that is known.
-pub(super) fn is_known(token: &[u8]) -> bool {
+pub(super) fn is_vendor_id(token: &[u8]) -> bool {
     let after = |prefix: &&&[u8]| token.strip_prefix(**prefix);
     PREFIXES.iter().filter_map(|prefix| after(&prefix)).any(is_word)
-        || RESOURCES
+        || AWS_PREFIXES
             .iter()
             .filter_map(|prefix| after(&prefix))
             .any(|rest| matches!(rest.len(), 8 | 17) && rest.iter().all(u8::is_ascii_hexdigit))
@@ -85,12 +85,12 @@ fn is_word(rest: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_known;
+    use super::is_vendor_id;
 
     #[test]
     fn identifiers_are_told_from_keys() {
         for known in ["evt_3Nx7Yq2mN8rKd0XbL5vW3zPq", "recEMXilKaQE43JbZ", "i-0123456789abcdef0"] {
-            assert!(is_known(known.as_bytes()), "{known}");
+            assert!(is_vendor_id(known.as_bytes()), "{known}");
         }
         for key in [
             "sk_live_3Nx7Yq2mN8rKd0XbL5vW3zPq",
@@ -99,7 +99,7 @@ mod tests {
             "evt_",
             "key-0123456789abcdef",
         ] {
-            assert!(!is_known(key.as_bytes()), "{key}");
+            assert!(!is_vendor_id(key.as_bytes()), "{key}");
         }
     }
 }

@@ -12,12 +12,12 @@ use super::rejected::refused;
 use crate::{Exit, Failure};
 
 /// A person with the key file that is still closed.
-pub(super) struct Person {
+pub(super) struct Signer {
     pub(super) name: String,
     file: KeyFile,
 }
 
-impl Person {
+impl Signer {
     /// Reads the key file and finds its person. No passphrase is needed for that.
     pub(super) fn find(
         args: &SignWith,
@@ -82,7 +82,7 @@ fn owner<'k>(
 }
 
 /// Whether this person's answer to the request would count, as far as it is known before signing.
-pub(super) fn may_answer(
+pub(super) fn check_eligible(
     name: &str,
     approver: &Approver,
     request: &ApprovalRequest,
@@ -91,13 +91,13 @@ pub(super) fn may_answer(
     if !approver.keys.values().any(|key| key.counts_at(now)) {
         return Err(Rejection::KeyVoid);
     }
-    has(approver, &request.authority)?;
+    check_authority(approver, &request.authority)?;
     let asks =
         name == request.principal.as_str() || approver.principals.contains(&request.principal);
     if asks { Err(Rejection::Requester) } else { Ok(()) }
 }
 
-fn has(approver: &Approver, authority: &Authority) -> Result<(), Rejection> {
+fn check_authority(approver: &Approver, authority: &Authority) -> Result<(), Rejection> {
     if authority.min_trust.is_some_and(|least| approver.trust < least) {
         return Err(Rejection::Trust);
     }

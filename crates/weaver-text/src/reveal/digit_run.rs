@@ -36,32 +36,32 @@ pub(super) fn sextet(byte: u8) -> Option<u8> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Base {
-    Sixteen,
-    SixtyFour,
+pub(super) enum Encoding {
+    Hex,
+    Base64,
 }
 
 /// Digits from `start` on. If a line of them ends with a line break, the next ones are taken for
 /// the same run as long as every line but the last has the length of the first.
-pub(super) struct Row<'a> {
+pub(super) struct DigitRun<'a> {
     pub(super) bytes: &'a [u8],
     start: usize,
-    pub(super) base: Base,
+    pub(super) encoding: Encoding,
     /// Digits in a line.
     line: usize,
     /// Bytes in a line break.
     gap: usize,
 }
 
-impl<'a> Row<'a> {
-    pub(super) fn new(bytes: &'a [u8], start: usize, end: usize, base: Base) -> Self {
+impl<'a> DigitRun<'a> {
+    pub(super) fn new(bytes: &'a [u8], start: usize, end: usize, encoding: Encoding) -> Self {
         let gap = match bytes.get(end..) {
             Some([b'\n', next, ..]) if sextet(*next).is_some() => 1,
             Some([b'\r', b'\n', next, ..]) if sextet(*next).is_some() => 2,
             _ => 0,
         };
         let line = if gap == 0 { usize::MAX } else { end.saturating_sub(start).max(1) };
-        Self { bytes, start, base, line, gap }
+        Self { bytes, start, encoding, line, gap }
     }
 
     /// Where the digit with this number stands.
@@ -84,9 +84,9 @@ impl<'a> Row<'a> {
             }
         }
         let byte = *self.bytes.get(at)?;
-        match self.base {
-            Base::Sixteen => char::from(byte).to_digit(16).and_then(|n| u8::try_from(n).ok()),
-            Base::SixtyFour => sextet(byte),
+        match self.encoding {
+            Encoding::Hex => char::from(byte).to_digit(16).and_then(|n| u8::try_from(n).ok()),
+            Encoding::Base64 => sextet(byte),
         }
     }
 
@@ -94,7 +94,7 @@ impl<'a> Row<'a> {
     pub(super) fn head(&self) -> Option<[u8; MIN_TEXT]> {
         let mut head = [0; MIN_TEXT];
         let quick = self.bytes.get(self.start..self.start + 3).filter(|_| self.gap == 0);
-        if let (Some([a, b, c]), Base::SixtyFour) = (quick, self.base) {
+        if let (Some([a, b, c]), Encoding::Base64) = (quick, self.encoding) {
             work::looked_at(3);
             let (a, b, c) = (sextet(*a)?, sextet(*b)?, sextet(*c)?);
             if !may_start_text(a << 2 | b >> 4, b << 4 | c >> 2) {
@@ -111,11 +111,11 @@ impl<'a> Row<'a> {
 
     /// The decoded byte with this number.
     pub(super) fn byte(&self, at: usize) -> Option<u8> {
-        let (first, high, low) = match (self.base, at % 3) {
-            (Base::Sixteen, _) => (2 * at, 4, 0),
-            (Base::SixtyFour, 0) => (at / 3 * 4, 2, 4),
-            (Base::SixtyFour, 1) => (at / 3 * 4 + 1, 4, 2),
-            (Base::SixtyFour, _) => (at / 3 * 4 + 2, 6, 0),
+        let (first, high, low) = match (self.encoding, at % 3) {
+            (Encoding::Hex, _) => (2 * at, 4, 0),
+            (Encoding::Base64, 0) => (at / 3 * 4, 2, 4),
+            (Encoding::Base64, 1) => (at / 3 * 4 + 1, 4, 2),
+            (Encoding::Base64, _) => (at / 3 * 4 + 2, 6, 0),
         };
         let (a, b) = (self.digit(first)?, self.digit(first + 1)?);
         Some((a << high) | (b >> low))
@@ -124,14 +124,14 @@ impl<'a> Row<'a> {
     /// The input behind these decoded bytes, in whole groups.
     pub(super) fn input(&self, bytes: Range<usize>) -> Range<usize> {
         let last = bytes.end.saturating_sub(1);
-        let (first, mut last) = match self.base {
-            Base::Sixteen => (2 * bytes.start, 2 * last + 1),
-            Base::SixtyFour => (bytes.start / 3 * 4, last / 3 * 4 + 3),
+        let (first, mut last) = match self.encoding {
+            Encoding::Hex => (2 * bytes.start, 2 * last + 1),
+            Encoding::Base64 => (bytes.start / 3 * 4, last / 3 * 4 + 3),
         };
         // The last group may be short: a byte of it needs two digits, two bytes need three.
-        let needed = match self.base {
-            Base::Sixteen => last,
-            Base::SixtyFour => last - 2 + (bytes.end - 1) % 3,
+        let needed = match self.encoding {
+            Encoding::Hex => last,
+            Encoding::Base64 => last - 2 + (bytes.end - 1) % 3,
         };
         while last > needed && self.digit(last).is_none() {
             last -= 1;
