@@ -154,7 +154,7 @@ fn an_interrupted_update_is_whole_and_goes_on() {
         let contracts = home.read(".config/weaver/policy/contracts.toml");
         assert!(contracts.contains("[capabilities.\"names.getUser\"]"), "{step}");
         let left = fs::read_dir(&gateway).unwrap().count();
-        assert_eq!(left, 3, "{step}: weaver.toml, policy, .weaver");
+        assert_eq!(left, 4, "{step}: weaver.toml, its schema, policy, .weaver");
         fs::remove_dir_all(&gateway).unwrap();
         copy(&kept, &gateway);
     });

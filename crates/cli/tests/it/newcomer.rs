@@ -424,7 +424,7 @@ fn running_it_again_takes_in_what_is_new_and_overwrites_nothing() {
         .flatten()
         .map(|one| one.path())
         .collect();
-    assert_eq!(left.len(), 3, "weaver.toml, policy, .weaver: {left:?}");
+    assert_eq!(left.len(), 4, "weaver.toml, its schema, policy, .weaver: {left:?}");
 }
 
 /// The commands of the guide, as they stand there; only what is asked on a terminal is answered.

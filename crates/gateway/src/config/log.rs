@@ -204,7 +204,7 @@ fn witness(node: &Node, out: &mut Vec<Finding>) -> Option<VerifierKey> {
 fn retention(node: &Node, out: &mut Vec<Finding>) -> Option<Retention> {
     let before = out.len();
     let rules: Vec<Rule> = node.list().iter().filter_map(|node| rule(node, out)).collect();
-    if out.len() > before || rules.is_empty() {
+    if out.len() > before || rules.len() < node.list().len() || rules.is_empty() {
         return None;
     }
     let retention = Retention::new(rules, LEAST_AGE);
@@ -222,7 +222,8 @@ fn rule(node: &Node, out: &mut Vec<Finding>) -> Option<Rule> {
         out.push(node.finding("config.missing_key", message, "say how old a payload must be"));
         return None;
     };
-    let age = Duration::from_secs(age.whole()?.saturating_mul(DAY));
+    let days = age.whole().filter(|days| *days > 0)?;
+    let age = Duration::from_secs(days.saturating_mul(DAY));
     let mut rule = Rule::older_than(age);
     if let Some(node) = node.get("principal") {
         let id = PrincipalId::parse(node.text()?);
