@@ -20,7 +20,7 @@
 //! - [`hidden`]: how many characters of a text its reader does not see.
 //! - `confusable`, with the feature of that name: which names a reader takes for one another.
 //! - [`escape`]: render untrusted text so that a reader sees all of it; truncate safely.
-//! - [`masks`]: which bytes are of which class, found in one pass.
+//! - [`byte_classes`]: which bytes are of which class, found in one pass.
 //! - [`reveal`]: undo what hides a value (encodings, unseen characters), with a map back.
 //! - [`split`]: identifiers and prose into words.
 //! - `stem`, with the feature of that name: stems of English words.
