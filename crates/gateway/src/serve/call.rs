@@ -206,7 +206,8 @@ pub(crate) async fn reject(
 /// there after another look. A tool that is hidden is treated like one that is not listed.
 async fn unavailable(client: &Client, id: &CapabilityId) -> Option<String> {
     let entry = client.gateway.upstreams.of(id.as_str())?;
-    if !client.visible(id) {
+    // Its tools may be in view a moment before it is ready: a first call waits as a list does.
+    if !client.visible(id) || entry.missing().is_some() {
         entry.wait_settled(PATIENCE).await;
     }
     // It may be back by now, or be another program than the one that was listed.
