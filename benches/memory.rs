@@ -16,18 +16,8 @@ use weaver_types::SystemClock;
 use weaver_types::ledger::RecordStore;
 
 const WORDS: [&str; 12] = [
-    "invoice",
-    "region",
-    "latency",
-    "owner",
-    "rollback",
-    "ticket",
-    "customer",
-    "quota",
-    "backup",
-    "release",
-    "discount",
-    "dashboard",
+    "invoice", "region", "latency", "owner", "rollback", "ticket", "customer", "quota", "backup",
+    "release", "discount", "dashboard",
 ];
 const QUERY: &str = "who owns the rollback of the release in this region?";
 

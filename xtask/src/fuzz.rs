@@ -89,13 +89,9 @@ fn tools(sh: &Shell) -> Result<()> {
     }
     let found = cmd!(sh, "cargo fuzz --version").quiet().ignore_stderr().read();
     if found.is_err() {
-        process::run(process::cargo(sh).args([
-            "install",
-            "cargo-fuzz",
-            "--locked",
-            "--version",
-            CARGO_FUZZ,
-        ]))?;
+        process::run(
+            process::cargo(sh).args(["install", "cargo-fuzz", "--locked", "--version", CARGO_FUZZ]),
+        )?;
     }
     Ok(())
 }

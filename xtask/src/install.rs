@@ -83,11 +83,7 @@ pub fn node_modules(folder: &Path, lists: &Path, command: &dyn Fn(&Path) -> Comm
             let mut npm = command(Path::new("npm"));
             npm.current_dir(folder);
             npm.args([
-                "ci",
-                "--ignore-scripts",
-                "--no-audit",
-                "--no-fund",
-                "--loglevel=error",
+                "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error",
                 "--fetch-retries=1",
             ]);
             install(&mut npm, folder, &lists.join(lock))

@@ -53,13 +53,8 @@ pub fn nextest(sh: &Shell, args: &[String], tally: &mut Tally) -> Result<()> {
 /// # Errors
 /// When a doctest fails.
 pub fn doctests(sh: &Shell, tally: &mut Tally) -> Result<()> {
-    let command = process::cargo(sh).args([
-        "test",
-        "--doc",
-        "--workspace",
-        "--all-features",
-        "--no-fail-fast",
-    ]);
+    let command = process::cargo(sh)
+        .args(["test", "--doc", "--workspace", "--all-features", "--no-fail-fast"]);
     let (output, success) = process::stream(command)?;
     *tally += Tally::from_libtest(&output);
     if !success {

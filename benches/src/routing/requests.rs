@@ -5,13 +5,7 @@ use super::words::{DOMAINS, QUALITIES, VERBS};
 use crate::Numbers;
 
 const OPENINGS: [&str; 8] = [
-    "Please",
-    "Could you",
-    "I need to",
-    "Can you help me to",
-    "I would like to",
-    "Hey,",
-    "Now",
+    "Please", "Could you", "I need to", "Can you help me to", "I would like to", "Hey,", "Now",
     "We have to",
 ];
 const ENDINGS: [&str; 6] = [

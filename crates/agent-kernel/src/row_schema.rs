@@ -6,14 +6,7 @@ use serde_json::{Map, Value};
 
 /// Words that say nothing of a value, or only which schemas there are.
 const ANNOTATIONS: [&str; 9] = [
-    "$comment",
-    "$defs",
-    "$schema",
-    "default",
-    "definitions",
-    "description",
-    "examples",
-    "title",
+    "$comment", "$defs", "$schema", "default", "definitions", "description", "examples", "title",
     "type",
 ];
 

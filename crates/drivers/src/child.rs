@@ -14,22 +14,8 @@ use crate::escape::escape;
 
 /// Variables that a child inherits. Everything else is named in its configuration.
 const INHERITED: [&str; 16] = [
-    "HOME",
-    "LOGNAME",
-    "PATH",
-    "SHELL",
-    "TERM",
-    "USER",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TZ",
-    "TMPDIR",
-    "TEMP",
-    "TMP",
-    "SYSTEMROOT",
-    "APPDATA",
-    "USERPROFILE",
+    "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
+    "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "APPDATA", "USERPROFILE",
 ];
 
 /// Why a child is not started.

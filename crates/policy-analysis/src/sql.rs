@@ -12,59 +12,24 @@ use weaver_types::Pointer;
 
 /// What a harmless statement begins with.
 const BEGINNINGS: [&str; 8] = [
-    "insert into ",
-    "INSERT INTO ",
-    "update ",
-    "UPDATE ",
-    "create table ",
-    "CREATE TABLE ",
-    "create index ",
-    "CREATE INDEX ",
+    "insert into ", "INSERT INTO ", "update ", "UPDATE ", "create table ", "CREATE TABLE ",
+    "create index ", "CREATE INDEX ",
 ];
 /// Globs that rule a statement out: a second statement, a comment, upserts, access to files, and
 /// conditions that are always true.
 const EXCLUDED: [&str; 24] = [
-    "*;*",
-    "*--*",
+    "*;*", "*--*",
     // A comment around the condition: a star is no character of a pattern, so its slashes are seen.
-    "*/*where*/*",
-    "*/*WHERE*/*",
-    "* conflict*",
-    "* Conflict*",
-    "* CONFLICT*",
-    "update or *",
-    "update OR *",
-    "UPDATE OR *",
-    "UPDATE or *",
-    "*load_extension*",
-    "*writefile*",
-    "*where 1*",
-    "*WHERE 1*",
-    "*where true*",
-    "*where True*",
-    "*where TRUE*",
-    "*WHERE TRUE*",
-    "*WHERE true*",
-    "*or 1*=*1*",
-    "*OR 1*=*1*",
-    "*where ''*",
-    "*WHERE ''*",
+    "*/*where*/*", "*/*WHERE*/*", "* conflict*", "* Conflict*", "* CONFLICT*", "update or *",
+    "update OR *", "UPDATE OR *", "UPDATE or *", "*load_extension*", "*writefile*", "*where 1*",
+    "*WHERE 1*", "*where true*", "*where True*", "*where TRUE*", "*WHERE TRUE*", "*WHERE true*",
+    "*or 1*=*1*", "*OR 1*=*1*", "*where ''*", "*WHERE ''*",
 ];
 
 /// Names of arguments that take a program: what a call does is decided by their text alone.
 const PROGRAMS: [&str; 12] = [
-    "sql",
-    "query",
-    "statement",
-    "cypher",
-    "script",
-    "code",
-    "command",
-    "cmd",
-    "shell",
-    "program",
-    "expression",
-    "commands",
+    "sql", "query", "statement", "cypher", "script", "code", "command", "cmd", "shell", "program",
+    "expression", "commands",
 ];
 
 /// Whether an argument of this name takes a program.

@@ -226,26 +226,9 @@ mod tests {
     #[test]
     fn what_is_no_host_is_refused() {
         for text in [
-            "",
-            "*",
-            "*.",
-            "*.com",
-            "*.localhost",
-            "*.[::1]",
-            "*.10.0.0.1",
-            "http://docs.rs",
-            "docs.rs/",
-            "a b",
-            "a..b",
-            ".docs.rs",
-            "docs.rs:",
-            "docs.rs:http",
-            "docs.rs:99999",
-            "user@docs.rs",
-            "[::1",
-            "[docs.rs]",
-            "a*.docs.rs",
-            "döcs.rs",
+            "", "*", "*.", "*.com", "*.localhost", "*.[::1]", "*.10.0.0.1", "http://docs.rs",
+            "docs.rs/", "a b", "a..b", ".docs.rs", "docs.rs:", "docs.rs:http", "docs.rs:99999",
+            "user@docs.rs", "[::1", "[docs.rs]", "a*.docs.rs", "döcs.rs",
         ] {
             assert!(TrustedDestination::parse(text).is_err(), "{text}");
         }

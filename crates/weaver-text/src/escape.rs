@@ -146,12 +146,7 @@ mod tests {
     #[test]
     fn ordinary_text_is_handed_on_as_it_is() {
         for text in [
-            "a\r\nb\r\n",
-            "\u{feff}a",
-            "👩\u{200d}💻",
-            "❤\u{fe0f}",
-            "می\u{200c}خواهم",
-            "日本語\t\n",
+            "a\r\nb\r\n", "\u{feff}a", "👩\u{200d}💻", "❤\u{fe0f}", "می\u{200c}خواهم", "日本語\t\n",
         ] {
             assert_eq!(faithful(text), text);
         }

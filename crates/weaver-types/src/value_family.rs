@@ -7,43 +7,15 @@ use serde::{Deserialize, Serialize};
 
 /// Kinds of personal data, sorted.
 pub const PERSONAL_KINDS: [&str; 18] = [
-    "bank_account",
-    "card",
-    "company_id",
-    "date_of_birth",
-    "device_id",
-    "driver_license",
-    "email",
-    "health_id",
-    "iban",
-    "ip",
-    "mac",
-    "medical_license",
-    "national_id",
-    "passport",
-    "phone",
-    "ssn",
-    "tax_id",
-    "vehicle_id",
+    "bank_account", "card", "company_id", "date_of_birth", "device_id", "driver_license", "email",
+    "health_id", "iban", "ip", "mac", "medical_license", "national_id", "passport", "phone", "ssn",
+    "tax_id", "vehicle_id",
 ];
 
 /// Kinds of secrets. The last four name what could not be looked at: it may hold a secret.
 pub const SECRET_KINDS: [&str; 15] = [
-    "api_key",
-    "authorization",
-    "bearer",
-    "connection_string",
-    "jwt",
-    "password",
-    "private_key",
-    "secret",
-    "session",
-    "signature",
-    "webhook",
-    "long_run",
-    "unread",
-    "unscanned",
-    "value",
+    "api_key", "authorization", "bearer", "connection_string", "jwt", "password", "private_key",
+    "secret", "session", "signature", "webhook", "long_run", "unread", "unscanned", "value",
 ];
 
 /// What a masked value is: that decides whether a contract can show it.

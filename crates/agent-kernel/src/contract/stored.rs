@@ -91,11 +91,7 @@ pub(crate) fn read(id: &str, bytes: &[u8]) -> Result<Baseline, BaselineReadError
     }
     let contract = match form.contract {
         Some(terms) => Some(Box::new(rebuilt(
-            terms,
-            form.capability,
-            form.effects,
-            form.fingerprint,
-            form.upstream_digest,
+            terms, form.capability, form.effects, form.fingerprint, form.upstream_digest,
         )?)),
         None => None,
     };

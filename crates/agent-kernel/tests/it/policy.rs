@@ -47,14 +47,8 @@ fn the_reference_flow_comes_out_as_written() {
     assert_eq!(told.decision.primary(), ReasonCode::MissingRole);
 
     let expected = [
-        "run.started",
-        "route.shortlisted",
-        "call.intent",
-        "call.outcome",
-        "call.refused",
-        "call.intent",
-        "call.outcome",
-        "call.refused",
+        "run.started", "route.shortlisted", "call.intent", "call.outcome", "call.refused",
+        "call.intent", "call.outcome", "call.refused",
     ];
     assert_eq!(kinds(world.ledger.as_ref()), expected);
     let routed = log(world.ledger.as_ref()).remove(1);

@@ -214,16 +214,7 @@ fn a_walk_and_the_index_agree_on_the_first() {
     assert!(told["explain"]["items"][0]["page"].as_str().unwrap().starts_with("/ns"));
     assert!(!told["ranked"].as_array().unwrap().contains(&json!("t43")));
     let limited = route(&[
-        "--quota",
-        "1",
-        "-k",
-        "50",
-        "--pin",
-        "t0",
-        "--namespace",
-        "ns0",
-        "--namespace",
-        "ns1",
+        "--quota", "1", "-k", "50", "--pin", "t0", "--namespace", "ns0", "--namespace", "ns1",
     ]);
     assert_eq!(limited["ranked"][0], "t0");
     assert!(limited["ranked"].as_array().unwrap().len() <= 2, "{limited}");

@@ -28,32 +28,9 @@ fn help_teaches_a_first_configuration_and_the_exit_codes() {
 #[test]
 fn every_command_has_help() {
     for command in [
-        "init",
-        "update",
-        "connect",
-        "disconnect",
-        "serve",
-        "demo",
-        "check",
-        "doctor",
-        "keys",
-        "sign",
-        "trace",
-        "approve",
-        "policy",
-        "kernel",
-        "contracts",
-        "feedback",
-        "memory",
-        "route",
-        "compile",
-        "catalog",
-        "redact",
-        "replay",
-        "inspect",
-        "reasons",
-        "completions",
-        "man",
+        "init", "update", "connect", "disconnect", "serve", "demo", "check", "doctor", "keys",
+        "sign", "trace", "approve", "policy", "kernel", "contracts", "feedback", "memory", "route",
+        "compile", "catalog", "redact", "replay", "inspect", "reasons", "completions", "man",
     ] {
         let run = weaver(&[command, "--help"]);
         assert!(run.code == 0 && run.out.contains("Usage: weaver"), "{command}: {run:?}");
@@ -131,30 +108,11 @@ fn the_configuration_in_the_help_is_accepted() {
 fn without_a_configuration_every_command_says_the_same() {
     let empty = tempfile::tempdir().unwrap();
     for line in [
-        "allow call_1",
-        "approve list",
-        "approve standing list",
-        "check",
-        "clients list",
-        "connect",
-        "contracts list",
-        "contracts propose",
-        "daemon",
-        "login files",
-        "logs",
-        "memory list",
-        "policy edit",
-        "policy lint",
-        "policy suggest",
-        "restart",
-        "serve --standalone",
-        "service install",
-        "status",
-        "stop",
-        "trace",
-        "trace list",
-        "trace verify",
-        "update",
+        "allow call_1", "approve list", "approve standing list", "check", "clients list",
+        "connect", "contracts list", "contracts propose", "daemon", "login files", "logs",
+        "memory list", "policy edit", "policy lint", "policy suggest", "restart",
+        "serve --standalone", "service install", "status", "stop", "trace", "trace list",
+        "trace verify", "update",
     ] {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
         command.args(line.split(' ')).current_dir(empty.path()).env("HOME", empty.path());

@@ -38,13 +38,8 @@ fn recorded(folder: &Folder) -> Value {
 
 fn state(folder: &Folder) -> Vec<String> {
     let names = [
-        "weaver.toml",
-        ".weaver/ledger.db",
-        ".weaver/ledger.db-wal",
-        ".weaver/ledger.db.lock",
-        "policy/policy.toml",
-        ".weaver/inbox/answer",
-        "root.key",
+        "weaver.toml", ".weaver/ledger.db", ".weaver/ledger.db-wal", ".weaver/ledger.db.lock",
+        "policy/policy.toml", ".weaver/inbox/answer", "root.key",
     ];
     names
         .map(|name| folder.arg(name))

@@ -165,14 +165,7 @@ pub(crate) fn tools(behaviour: &str) -> Vec<Value> {
 fn content_tools() -> Vec<Value> {
     let message = json!({"to": {"type": "string"}, "text": {"type": "string"}});
     let all = [
-        "big",
-        "rows",
-        "many_rows",
-        "many_rows_twice",
-        "picture",
-        "people",
-        "failing",
-        "send",
+        "big", "rows", "many_rows", "many_rows_twice", "picture", "people", "failing", "send",
         "secret_plans",
     ];
     all.map(|name| {

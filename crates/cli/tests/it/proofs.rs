@@ -138,15 +138,7 @@ fn a_checkpoint_shows_growth_and_finds_tampering_and_a_cut() {
             let (store, file) = (desk.path("ledger.db"), desk.path(file));
             let (store, file) = (store.to_str().unwrap(), file.to_str().unwrap());
             let args = [
-                "trace",
-                "verify",
-                "--store",
-                store,
-                "--checkpoint",
-                file,
-                "--key",
-                &key,
-                "--json",
+                "trace", "verify", "--store", store, "--checkpoint", file, "--key", &key, "--json",
             ];
             let report = weaver(&args).json();
             assert_eq!(report["ok"], true, "{report}");

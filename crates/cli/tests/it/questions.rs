@@ -55,19 +55,8 @@ fn why_tells_the_whole_story_of_a_released_call() {
     let parts: Vec<&str> =
         story["steps"].as_array().unwrap().iter().map(|s| s["part"].as_str().unwrap()).collect();
     let wanted = [
-        "run",
-        "shortlist",
-        "approval",
-        "goal",
-        "decision",
-        "approval",
-        "goal",
-        "decision",
-        "approval",
-        "token",
-        "execution",
-        "result",
-        "shown",
+        "run", "shortlist", "approval", "goal", "decision", "approval", "goal", "decision",
+        "approval", "token", "execution", "result", "shown",
     ];
     assert_eq!(parts, wanted);
     let all = story.to_string();
@@ -387,14 +376,7 @@ fn tail_follows_what_is_appended() {
     let store = folder.arg("ledger.db");
     let mut child = Command::new(env!("CARGO_BIN_EXE_weaver"))
         .args([
-            "trace",
-            "tail",
-            "--store",
-            &store,
-            "-n",
-            "2",
-            "--follow",
-            "--json",
+            "trace", "tail", "--store", &store, "-n", "2", "--follow", "--json",
             "event:call.refused",
         ])
         .stdout(Stdio::piped())

@@ -85,10 +85,7 @@ fn agrees(id: &str) -> ContextPack {
     let (pack, output) = built(id);
     let (ours, theirs) = (pack.to_json(), &output["stats"]);
     for name in [
-        "total_candidates",
-        "included_count",
-        "dropped_count",
-        "dependency_closures",
+        "total_candidates", "included_count", "dropped_count", "dependency_closures",
         "dedup_removed",
     ] {
         assert_eq!(ours[name], theirs[name], "{id} {name}");

@@ -19,23 +19,8 @@ pub(crate) fn catalog(items: impl IntoIterator<Item = SelectableItem>) -> Catalo
 /// Words that meet often, words that never meet, and names without words.
 fn phrase() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
-        "list",
-        "issues",
-        "GitHub",
-        "git",
-        "hub",
-        "the",
-        "please",
-        "get",
-        "🚀",
-        "delete_file",
-        "openPullRequest",
-        "v2",
-        "日本",
-        "\u{202e}",
-        "ticket.",
-        "search?",
-        "---",
+        "list", "issues", "GitHub", "git", "hub", "the", "please", "get", "🚀", "delete_file",
+        "openPullRequest", "v2", "日本", "\u{202e}", "ticket.", "search?", "---",
     ]);
     prop_oneof![
         4 => prop::collection::vec(word, 0..7).prop_map(|words| words.join(" ")),

@@ -74,13 +74,8 @@ pub enum ConfineError {
 }
 
 const CODES: [&str; 7] = [
-    "confine.lacking",
-    "confine.denied_path",
-    "confine.path",
-    "confine.crowded",
-    "confine.program",
-    "confine.form",
-    "confine.silent",
+    "confine.lacking", "confine.denied_path", "confine.path", "confine.crowded", "confine.program",
+    "confine.form", "confine.silent",
 ];
 
 impl ConfineError {

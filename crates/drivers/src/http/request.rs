@@ -16,24 +16,9 @@ use super::{Access, OperationError, Refusal, media};
 
 /// Headers that are set by the exchange, and by nobody else.
 const OURS: [&str; 18] = [
-    "accept",
-    "accept-encoding",
-    "connection",
-    "content-encoding",
-    "content-length",
-    "content-type",
-    "expect",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "via",
-    "forwarded",
+    "accept", "accept-encoding", "connection", "content-encoding", "content-length",
+    "content-type", "expect", "host", "http2-settings", "keep-alive", "proxy-authorization",
+    "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "via", "forwarded",
 ];
 /// Headers that say who asks: no argument fills them.
 const WHO: [&str; 4] = ["authorization", "cookie", "x-forwarded-for", "x-real-ip"];

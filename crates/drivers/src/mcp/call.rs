@@ -331,13 +331,7 @@ mod tests {
     #[test]
     fn extra_fields_choose_nothing() {
         for key in [
-            "tools",
-            "action",
-            "messages",
-            "contents",
-            "resources",
-            "task",
-            "inputRequests",
+            "tools", "action", "messages", "contents", "resources", "task", "inputRequests",
             "cursor",
         ] {
             let value = json!({"content": [], key: {"x": 1}});

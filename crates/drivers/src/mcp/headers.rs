@@ -11,15 +11,8 @@ const LONGEST_SESSION: usize = 1024;
 
 /// Headers that the transport sets itself.
 const RESERVED: [&str; 9] = [
-    "accept",
-    "content-type",
-    "content-length",
-    "host",
-    "mcp-protocol-version",
-    "mcp-session-id",
-    "mcp-method",
-    "mcp-name",
-    "last-event-id",
+    "accept", "content-type", "content-length", "host", "mcp-protocol-version", "mcp-session-id",
+    "mcp-method", "mcp-name", "last-event-id",
 ];
 
 /// Why a configured header cannot be sent. It names the header, never its value.

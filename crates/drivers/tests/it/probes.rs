@@ -197,17 +197,8 @@ fn without_a_confinement_the_same_calls_have_an_effect() {
         let (pid, ledger) = (host.0.id().to_string(), place.path("state/ledger.db"));
         let (found, _) = place.probe(None, &["host", &pid, &folder(&ledger), "free"]);
         for call in [
-            "prlimit",
-            "setpriority",
-            "ioprio_set",
-            "sched_setaffinity",
-            "sched_setscheduler",
-            "sched_setattr",
-            "kill",
-            "chmod",
-            "fchmodat",
-            "chown",
-            "utimensat",
+            "prlimit", "setpriority", "ioprio_set", "sched_setaffinity", "sched_setscheduler",
+            "sched_setattr", "kill", "chmod", "fchmodat", "chown", "utimensat",
         ] {
             assert_eq!(found[call], "done", "{call} as {user}");
         }

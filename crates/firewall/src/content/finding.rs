@@ -25,21 +25,9 @@ static DETECTOR: LazyLock<Option<Detector>> = LazyLock::new(|| Detector::of(PATT
 
 /// What is counted beside the patterns.
 const OTHERS: [&str; 15] = [
-    "hidden_text",
-    "unscanned",
-    "text_cut",
-    "rows_omitted",
-    "rows_withheld",
-    "text_withheld",
-    "items_omitted",
-    "fields_omitted",
-    "fields_not_allowed",
-    "depth_elided",
-    "depth_omitted",
-    "blob_omitted",
-    "base64_omitted",
-    "paths_omitted",
-    "no_handle",
+    "hidden_text", "unscanned", "text_cut", "rows_omitted", "rows_withheld", "text_withheld",
+    "items_omitted", "fields_omitted", "fields_not_allowed", "depth_elided", "depth_omitted",
+    "blob_omitted", "base64_omitted", "paths_omitted", "no_handle",
 ];
 
 /// Findings, counted by kind.

@@ -29,16 +29,8 @@ pub(crate) const TOOL_PATTERNS: &[Pattern] = &[
     Pattern {
         kind: STEERS,
         anchors: &[
-            "you must",
-            "must always",
-            "you should always",
-            "you have to",
-            "always",
-            "make sure to",
-            "be sure to",
-            "remember to",
-            "it is required to",
-            "required:",
+            "you must", "must always", "you should always", "you have to", "always",
+            "make sure to", "be sure to", "remember to", "it is required to", "required:",
             "mandatory:",
         ],
         pattern: r"(?:\w+:? )?(?:\w+ )?(?:also |first |then |always )*(?:call|invoke|run|use|execute) (?:this tool first\b|(?:this tool|the tool|`?\w+`?(?: tool)?) (?:before (?:any|all|every|each|using|calling|answering|responding|replying|you)|instead of (?:any|all|the other|other|every)|for (?:every|all|any) (?:request|question|task|message|prompt)s?|at the (?:start|beginning|end) of (?:every|each|the|any) (?:conversation|session|task|reply|response|answer)))",
@@ -72,13 +64,7 @@ pub(crate) const TOOL_PATTERNS: &[Pattern] = &[
     Pattern {
         kind: STEERS,
         anchors: &[
-            "ignore",
-            "disregard",
-            "do not use",
-            "don't use",
-            "never use",
-            "avoid",
-            "stop using",
+            "ignore", "disregard", "do not use", "don't use", "never use", "avoid", "stop using",
         ],
         pattern: r"\w+(?: \w+)?(?: use| using)? (?:the |any |all |every )*(?:other|another|remaining|all other|official|built-in|native)(?: \w+)? tools?\b",
         finds: &[
@@ -139,14 +125,7 @@ pub(crate) const TOOL_PATTERNS: &[Pattern] = &[
     Pattern {
         kind: SECRETS,
         anchors: &[
-            "content",
-            "contents",
-            "ssh",
-            "conversation",
-            "chat",
-            "system",
-            "previous",
-            "full",
+            "content", "contents", "ssh", "conversation", "chat", "system", "previous", "full",
         ],
         pattern: r"(?:contents? (?:of|from)(?: reading)? (?:ssh|the ssh|env|passwd|id rsa|private key)|ssh (?:id rsa|private key)(?: contents?)?|(?:full )?(?:conversation|chat) (?:history|transcript|so far)|system prompt (?:contents?|text|dump)|previous (?:tool )?(?:results|calls|messages)|full conversation)$",
         finds: &["content from reading ssh id rsa", "conversation history", "ssh private key"],
@@ -160,21 +139,9 @@ pub(crate) const TOOL_PATTERNS: &[Pattern] = &[
     Pattern {
         kind: INSTRUCTION,
         anchors: &[
-            "without asking",
-            "without confirmation",
-            "without the user",
-            "without user",
-            "no need to ask",
-            "do not ask",
-            "don't ask",
-            "never ask",
-            "do not show",
-            "don't show",
-            "hide this",
-            "keep this secret",
-            "silently",
-            "do not disclose",
-            "don't disclose",
+            "without asking", "without confirmation", "without the user", "without user",
+            "no need to ask", "do not ask", "don't ask", "never ask", "do not show", "don't show",
+            "hide this", "keep this secret", "silently", "do not disclose", "don't disclose",
         ],
         pattern: r"(?:without asking(?: the)? (?:user|human)|without (?:the user|user)(?:'s|s)? (?:knowledge|consent|confirmation|noticing|approval)|no need to ask the user|(?:do not|don't|never) (?:ask|show|disclose)(?: \w+){0,3}? (?:to |the )*(?:user|human)\b|(?:hide|keep) this (?:from|secret from) (?:the )?(?:user|human)|keep this secret|silently (?:call|send|read|include|upload|forward|run|append|collect))",
         finds: &[
@@ -192,13 +159,7 @@ pub(crate) const TOOL_PATTERNS: &[Pattern] = &[
     Pattern {
         kind: INSTRUCTION,
         anchors: &[
-            "\"role\"",
-            "role:",
-            "assistant:",
-            "note to",
-            "message to",
-            "instruction to",
-            "dear",
+            "\"role\"", "role:", "assistant:", "note to", "message to", "instruction to", "dear",
         ],
         pattern: r#"(?:"role"\s*:\s*"(?:system|developer|assistant)"|role: (?:system|developer)\b|assistant: (?:sure|ok|i )|(?:note|message|instructions?) to (?:the )?(?:assistant|agent|model|ai|llm)\b|dear (?:assistant|ai|agent|model|llm)\b)"#,
         finds: &[

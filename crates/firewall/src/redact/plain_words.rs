@@ -150,22 +150,8 @@ mod tests {
             assert!(engine().plain_words(text).is_some(), "{text}");
         }
         for text in [
-            "a@b",
-            "order 42.",
-            "so?.",
-            ". ?",
-            "is.it",
-            "x-1",
-            "cvv 12",
-            "IH08ORY",
-            "aAAbaaaBA0 passport",
-            "order 123",
-            "order 7 of",
-            "a 1",
-            "[A]",
-            "a%20",
-            "é",
-            "a:b",
+            "a@b", "order 42.", "so?.", ". ?", "is.it", "x-1", "cvv 12", "IH08ORY",
+            "aAAbaaaBA0 passport", "order 123", "order 7 of", "a 1", "[A]", "a%20", "é", "a:b",
         ] {
             assert!(engine().plain_words(text).is_none(), "{text}");
         }

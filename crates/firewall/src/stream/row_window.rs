@@ -129,12 +129,8 @@ impl RowWindow {
     fn add(&mut self, row: &Value) -> Vec<String> {
         self.rows = self.rows.saturating_add(1);
         let mut strings = Vec::new();
-        Collector { names: &mut self.names, path: String::new() }.collect(
-            row,
-            None,
-            0,
-            &mut strings,
-        );
+        Collector { names: &mut self.names, path: String::new() }
+            .collect(row, None, 0, &mut strings);
         let mut cells = Vec::new();
         for (path, text) in strings {
             let is_new = !self.fields.contains_key(&path);

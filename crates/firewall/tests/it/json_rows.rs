@@ -94,21 +94,9 @@ fn questions(key: &str) -> Vec<Value> {
     ];
     all.extend(
         [
-            "",
-            "ROWS",
-            "ROWS[1]",
-            "ROWS[1:3]",
-            "ROWS[1:3].id",
-            "ROWS[].email",
-            "ROWS[900]",
-            "ROWS[3:1]",
-            "ROWS[0:1]",
-            "ROWS.id",
-            "name",
-            "nothing",
-            "ROWS[0].nothing",
-            "ROWS[2].a.a",
-            "[1]",
+            "", "ROWS", "ROWS[1]", "ROWS[1:3]", "ROWS[1:3].id", "ROWS[].email", "ROWS[900]",
+            "ROWS[3:1]", "ROWS[0:1]", "ROWS.id", "name", "nothing", "ROWS[0].nothing",
+            "ROWS[2].a.a", "[1]",
         ]
         .map(get),
     );

@@ -278,22 +278,8 @@ fn any_json() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 40, 6, |inner| {
         let key = prop_oneof![
             prop::sample::select(&[
-                "filter",
-                "sort",
-                "aggregate",
-                "group_by",
-                "fields",
-                "limit",
-                "offset",
-                "view",
-                "args",
-                "field",
-                "order",
-                "gt",
-                "in",
-                "id",
-                "path",
-                "start",
+                "filter", "sort", "aggregate", "group_by", "fields", "limit", "offset", "view",
+                "args", "field", "order", "gt", "in", "id", "path", "start",
             ])
             .prop_map(str::to_owned),
             "[a-z]{1,6}",

@@ -165,11 +165,7 @@ mod tests {
         assert_eq!(
             paths,
             [
-                "a/b",
-                "mcp_servers/x.y",
-                "mcp_servers/x.y/args",
-                "mcp_servers/x.y/env",
-                "list",
+                "a/b", "mcp_servers/x.y", "mcp_servers/x.y/args", "mcp_servers/x.y/env", "list",
                 "list/c"
             ]
         );

@@ -20,15 +20,7 @@ const OWN: &str = ".weaver";
 const MB: u64 = 1024 * 1024;
 /// What the ledger keeps beside its file.
 const BESIDE: [&str; 10] = [
-    "",
-    "-wal",
-    "-shm",
-    "-journal",
-    ".lock",
-    ".logins",
-    ".index",
-    ".index-wal",
-    ".index-shm",
+    "", "-wal", "-shm", "-journal", ".lock", ".logins", ".index", ".index-wal", ".index-shm",
     ".index-journal",
 ];
 /// What a file of memory keeps beside it.

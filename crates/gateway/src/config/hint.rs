@@ -18,16 +18,8 @@ const LOOSENING: &[(&[&str], &str)] = &[
     ),
     (
         &[
-            "autoApprove",
-            "auto_approve",
-            "alwaysAllow",
-            "always_allow",
-            "trust",
-            "trusted",
-            "autoapprove",
-            "approve",
-            "approvals",
-            "approvers",
+            "autoApprove", "auto_approve", "alwaysAllow", "always_allow", "trust", "trusted",
+            "autoapprove", "approve", "approvals", "approvers",
         ],
         "remove it: what may run unasked stands in the signed policy, and who may release the rest \
          in the signed keys",

@@ -38,16 +38,8 @@ pub(crate) async fn call(
         ("tool_browse", _) => &["query", "capability", "k", "page"],
         (_, Some(_)) => &["capability", "arguments", "justification", "mode"],
         ("tool_view", None) => &[
-            "handle",
-            "offset",
-            "limit",
-            "fields",
-            "filter",
-            "sort",
-            "aggregate",
-            "group_by",
-            "view",
-            "args",
+            "handle", "offset", "limit", "fields", "filter", "sort", "aggregate", "group_by",
+            "view", "args",
         ],
         (other, None) => {
             let names = execute_tool::names(offered).replace(", ", " or ");

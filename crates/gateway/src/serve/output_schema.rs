@@ -8,15 +8,8 @@ use serde_json::{Map, Value, json};
 
 /// Keywords whose meaning a mask could change in ways that are not followed.
 const UNFOLLOWED: [&str; 9] = [
-    "not",
-    "if",
-    "contains",
-    "dependentSchemas",
-    "propertyNames",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-    "uniqueItems",
-    "$dynamicRef",
+    "not", "if", "contains", "dependentSchemas", "propertyNames", "unevaluatedProperties",
+    "unevaluatedItems", "uniqueItems", "$dynamicRef",
 ];
 /// What is demanded of a text or of the length of a list, and falls away.
 const DROPPED: [&str; 8] =

@@ -10,17 +10,8 @@ use weaver_text::escape;
 
 /// Keys of a schema whose texts are compared with, not read.
 const EXACT: [&str; 11] = [
-    "enum",
-    "const",
-    "pattern",
-    "required",
-    "type",
-    "format",
-    "dependentRequired",
-    "$ref",
-    "$id",
-    "$schema",
-    "$anchor",
+    "enum", "const", "pattern", "required", "type", "format", "dependentRequired", "$ref", "$id",
+    "$schema", "$anchor",
 ];
 
 /// A description.

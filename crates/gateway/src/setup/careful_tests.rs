@@ -54,18 +54,8 @@ fn set(posture: Posture, servers: &[&str]) -> PolicySet {
 }
 
 const SERVERS: [&str; 12] = [
-    "everything",
-    "fetch",
-    "filesystem",
-    "git",
-    "memory",
-    "sequential-thinking",
-    "sqlite",
-    "time",
-    "github",
-    "gitlab",
-    "slack",
-    "brave-search",
+    "everything", "fetch", "filesystem", "git", "memory", "sequential-thinking", "sqlite", "time",
+    "github", "gitlab", "slack", "brave-search",
 ];
 
 fn verdict(set: &PolicySet, id: &str, arguments: &Value) -> Verdict {

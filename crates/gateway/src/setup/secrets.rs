@@ -27,33 +27,13 @@ impl fmt::Debug for ExtractedSecret {
 
 /// Words in the names of variables and headers whose values are secret.
 const NAMES: [&str; 12] = [
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "APIKEY",
-    "API_KEY",
-    "KEY",
-    "AUTH",
-    "COOKIE",
-    "DSN",
+    "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "API_KEY",
+    "KEY", "AUTH", "COOKIE", "DSN",
 ];
 /// How the secrets of well-known services begin.
 const PREFIXES: [&str; 12] = [
-    "ghp_",
-    "gho_",
-    "github_pat_",
-    "glpat-",
-    "sk-",
-    "xoxb-",
-    "xoxp-",
-    "AKIA",
-    "AIza",
-    "npm_",
-    "hf_",
-    "pat_",
+    "ghp_", "gho_", "github_pat_", "glpat-", "sk-", "xoxb-", "xoxp-", "AKIA", "AIza", "npm_",
+    "hf_", "pat_",
 ];
 /// Shorter values are hardly secrets, and are often words such as `none`.
 const SHORTEST: usize = 8;

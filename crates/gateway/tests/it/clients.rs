@@ -148,11 +148,7 @@ fn other_lines(client: &Client, text: &str) -> Vec<String> {
             &["// Zed settings", "vim_mode", "// brought by", "postgres-context", "ui_font_size"]
         }
         "goose" => &[
-            "# goose, by hand",
-            "GOOSE_PROVIDER",
-            "developer:          #",
-            "# notes",
-            "GOOSE_MODE",
+            "# goose, by hand", "GOOSE_PROVIDER", "developer:          #", "# notes", "GOOSE_MODE",
         ],
         "claude-code" => &["numStartups", "\"remote\"", "\"projects\"", "12345678901234567890"],
         "claude-desktop" => &["globalShortcut", "\"scale\": 1.0"],

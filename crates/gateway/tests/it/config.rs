@@ -148,15 +148,8 @@ fn everything_wrong_is_said_at_once() {
     let error = load_with(folder.path("weaver.toml"), &variables).unwrap_err();
     let codes: Vec<_> = error.findings().iter().map(|found| found.code).collect();
     for code in [
-        "config.word",
-        "config.range",
-        "config.type",
-        "config.root_key",
-        "config.missing_key",
-        "config.server_name",
-        "config.server",
-        "config.url",
-        "config.variable",
+        "config.word", "config.range", "config.type", "config.root_key", "config.missing_key",
+        "config.server_name", "config.server", "config.url", "config.variable",
         "config.unknown_key",
     ] {
         assert!(codes.contains(&code), "{code} is not among {codes:?}");

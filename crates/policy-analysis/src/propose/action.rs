@@ -256,27 +256,8 @@ fn by_title(text: &ToolText) -> Option<Classification> {
 /// The main verb of the first sentence, with what is joined to it.
 fn by_first_sentence(text: &ToolText) -> Option<Classification> {
     const OPENERS: [&str; 22] = [
-        "this",
-        "tool",
-        "a",
-        "an",
-        "to",
-        "the",
-        "for",
-        "used",
-        "use",
-        "allows",
-        "you",
-        "lets",
-        "function",
-        "it",
-        "can",
-        "will",
-        "recursively",
-        "securely",
-        "quickly",
-        "safely",
-        "simply",
+        "this", "tool", "a", "an", "to", "the", "for", "used", "use", "allows", "you", "lets",
+        "function", "it", "can", "will", "recursively", "securely", "quickly", "safely", "simply",
         "directly",
     ];
     let sentence = text.sentences.first()?;

@@ -18,39 +18,10 @@ pub(super) fn singular(word: &str) -> &str {
 /// Whether a write is about money.
 pub(super) fn is_about_money(text: &ToolText) -> bool {
     text.is_named(&[
-        "payment",
-        "transaction",
-        "invoice",
-        "charge",
-        "transfer",
-        "order",
-        "purchase",
-        "reservation",
-        "booking",
-        "subscription",
-        "bid",
-        "trade",
-        "refund",
-        "donation",
-        "money",
-        "fund",
-        "deposit",
-        "withdrawal",
-        "payout",
-        "loan",
-        "wallet",
-        "cash",
-        "salary",
-        "bill",
-        "cheque",
-        "debit",
-        "credit",
-        "asset",
-        "crypto",
-        "budget",
-        "flight",
-        "hotel",
-        "taxi",
+        "payment", "transaction", "invoice", "charge", "transfer", "order", "purchase",
+        "reservation", "booking", "subscription", "bid", "trade", "refund", "donation", "money",
+        "fund", "deposit", "withdrawal", "payout", "loan", "wallet", "cash", "salary", "bill",
+        "cheque", "debit", "credit", "asset", "crypto", "budget", "flight", "hotel", "taxi",
         "ride",
     ])
 }
@@ -58,21 +29,8 @@ pub(super) fn is_about_money(text: &ToolText) -> bool {
 /// Whether a tool is about means of access: what is sent with it opens something.
 pub(super) fn is_about_credentials(text: &ToolText) -> bool {
     const MEANS: [&str; 15] = [
-        "password",
-        "passcode",
-        "passphrase",
-        "secret",
-        "token",
-        "credential",
-        "permission",
-        "role",
-        "privilege",
-        "mfa",
-        "otp",
-        "acl",
-        "firewall",
-        "certificate",
-        "access",
+        "password", "passcode", "passphrase", "secret", "token", "credential", "permission",
+        "role", "privilege", "mfa", "otp", "acl", "firewall", "certificate", "access",
     ];
     text.is_named(&MEANS)
 }
@@ -80,16 +38,8 @@ pub(super) fn is_about_credentials(text: &ToolText) -> bool {
 /// Whether a write is about access: about the means of it, or about whom it is given to.
 pub(super) fn is_about_access(text: &ToolText) -> bool {
     const SUBJECTS: [&str; 10] = [
-        "user",
-        "account",
-        "profile",
-        "member",
-        "key",
-        "identity",
-        "security",
-        "authentication",
-        "admin",
-        "policy",
+        "user", "account", "profile", "member", "key", "identity", "security", "authentication",
+        "admin", "policy",
     ];
     is_about_credentials(text) || text.is_named(&SUBJECTS)
 }
@@ -97,23 +47,8 @@ pub(super) fn is_about_access(text: &ToolText) -> bool {
 /// Whether a write adds to what is the user's own and nobody else looks at.
 pub(super) fn adds_to_own_things(text: &ToolText) -> bool {
     const OWN: [&str; 17] = [
-        "note",
-        "draft",
-        "todo",
-        "reminder",
-        "alarm",
-        "timer",
-        "bookmark",
-        "playlist",
-        "journal",
-        "memory",
-        "file",
-        "document",
-        "folder",
-        "diary",
-        "favorite",
-        "wishlist",
-        "scratchpad",
+        "note", "draft", "todo", "reminder", "alarm", "timer", "bookmark", "playlist", "journal",
+        "memory", "file", "document", "folder", "diary", "favorite", "wishlist", "scratchpad",
     ];
     // `add note to claim` is about the claim.
     let to = text
@@ -126,24 +61,9 @@ pub(super) fn adds_to_own_things(text: &ToolText) -> bool {
         && !elsewhere
         && !names_receiver(text)
         && !text.takes(&[
-            "repo",
-            "repository",
-            "branch",
-            "project",
-            "team",
-            "workspace",
-            "board",
-            "space",
-            "site",
-            "server",
-            "database",
-            "table",
-            "url",
-            "host",
-            "overwrite",
-            "public",
-            "visibility",
-            "permission",
+            "repo", "repository", "branch", "project", "team", "workspace", "board", "space",
+            "site", "server", "database", "table", "url", "host", "overwrite", "public",
+            "visibility", "permission",
         ])
 }
 
@@ -156,22 +76,8 @@ pub(super) fn is_read_by_others(text: &ToolText) -> bool {
 /// Whether somebody else gets what is written.
 pub(super) fn names_receiver(text: &ToolText) -> bool {
     text.takes(&[
-        "recipient",
-        "attendee",
-        "participant",
-        "invitee",
-        "guest",
-        "to",
-        "cc",
-        "bcc",
-        "email",
-        "channel",
-        "assignee",
-        "member",
-        "audience",
-        "phone",
-        "reviewer",
-        "collaborator",
+        "recipient", "attendee", "participant", "invitee", "guest", "to", "cc", "bcc", "email",
+        "channel", "assignee", "member", "audience", "phone", "reviewer", "collaborator",
         "receiver",
     ])
 }
@@ -187,14 +93,7 @@ pub(super) fn is_secret(text: &ToolText) -> bool {
     // `get_account_keys`: what a list of keys is of, only its operator knows.
     let keys = text.name.last().is_some_and(|word| word == "keys");
     text.is_named(&[
-        "password",
-        "passcode",
-        "passphrase",
-        "secret",
-        "credential",
-        "otp",
-        "apikey",
-        "env",
+        "password", "passcode", "passphrase", "secret", "credential", "otp", "apikey", "env",
         "environment",
     ]) || keys
         || pair(&["api", "access", "private", "secret", "ssh"], "key")
@@ -204,63 +103,13 @@ pub(super) fn is_secret(text: &ToolText) -> bool {
 /// The noun that says that others write what is read.
 pub(super) fn written_by_others(text: &ToolText) -> Option<&str> {
     const NOUNS: [&str; 57] = [
-        "email",
-        "mail",
-        "inbox",
-        "message",
-        "chat",
-        "channel",
-        "thread",
-        "comment",
-        "review",
-        "rating",
-        "web",
-        "webpage",
-        "website",
-        "page",
-        "url",
-        "news",
-        "article",
-        "post",
-        "tweet",
-        "feed",
-        "file",
-        "document",
-        "attachment",
-        "transaction",
-        "notification",
-        "invitation",
-        "event",
-        "calendar",
-        "appointment",
-        "issue",
-        "ticket",
-        "pull",
-        "commit",
-        "forum",
-        "social",
-        "feedback",
-        "blog",
-        "wiki",
-        "internet",
-        "site",
-        "folder",
-        "drive",
-        "note",
-        "meeting",
-        "request",
-        "conversation",
-        "reply",
-        "podcast",
-        "video",
-        "book",
-        "listing",
-        "search",
-        "survey",
-        "image",
-        "log",
-        "invoice",
-        "bill",
+        "email", "mail", "inbox", "message", "chat", "channel", "thread", "comment", "review",
+        "rating", "web", "webpage", "website", "page", "url", "news", "article", "post", "tweet",
+        "feed", "file", "document", "attachment", "transaction", "notification", "invitation",
+        "event", "calendar", "appointment", "issue", "ticket", "pull", "commit", "forum", "social",
+        "feedback", "blog", "wiki", "internet", "site", "folder", "drive", "note", "meeting",
+        "request", "conversation", "reply", "podcast", "video", "book", "listing", "search",
+        "survey", "image", "log", "invoice", "bill",
     ];
     let all = text.name.iter().chain(text.sentences.first().into_iter().flatten());
     all.map(|word| singular(word)).find(|word| NOUNS.contains(word))

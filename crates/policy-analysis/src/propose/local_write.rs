@@ -19,46 +19,12 @@ use crate::sql::{HarmlessSqlCondition, takes_program};
 const MAX_ITEMS: usize = 8;
 /// Where keys, settings that run programs, and the system itself lie.
 const SENSITIVE: [&str; 40] = [
-    "*/.ssh*",
-    ".ssh*",
-    "*/.gnupg*",
-    ".gnupg*",
-    "*/.aws*",
-    ".aws*",
-    "*/.azure*",
-    "*/.kube*",
-    "*/.docker*",
-    "*/.weaver*",
-    "*/.git/*",
-    ".git/*",
-    "*/.git",
-    "*/.env*",
-    ".env*",
-    "*/.netrc",
-    "*/.npmrc",
-    "*/.pypirc",
-    "*/.bash*",
-    "*/.profile",
-    "*/.zsh*",
-    "*/.config/*",
-    "*/.local/*",
-    "*/.vscode/*",
-    "*/.cursor/*",
-    "*/.claude*",
-    "*/crontab*",
-    "/etc/*",
-    "/usr/*",
-    "/bin/*",
-    "/sbin/*",
-    "/boot/*",
-    "/dev/*",
-    "/proc/*",
-    "/sys/*",
-    "/lib*",
-    "/root/*",
-    "/System/*",
-    "/Library/*",
-    "~*",
+    "*/.ssh*", ".ssh*", "*/.gnupg*", ".gnupg*", "*/.aws*", ".aws*", "*/.azure*", "*/.kube*",
+    "*/.docker*", "*/.weaver*", "*/.git/*", ".git/*", "*/.git", "*/.env*", ".env*", "*/.netrc",
+    "*/.npmrc", "*/.pypirc", "*/.bash*", "*/.profile", "*/.zsh*", "*/.config/*", "*/.local/*",
+    "*/.vscode/*", "*/.cursor/*", "*/.claude*", "*/crontab*", "/etc/*", "/usr/*", "/bin/*",
+    "/sbin/*", "/boot/*", "/dev/*", "/proc/*", "/sys/*", "/lib*", "/root/*", "/System/*",
+    "/Library/*", "~*",
 ];
 
 /// An argument that names a place on this machine.
@@ -190,18 +156,8 @@ impl LocalWrite {
 
 /// Names of arguments that a server hands to a program as they are.
 const REVISIONS: [&str; 12] = [
-    "target",
-    "revision",
-    "rev",
-    "ref",
-    "commit",
-    "branch",
-    "branch_name",
-    "base_branch",
-    "tag",
-    "remote",
-    "args",
-    "options",
+    "target", "revision", "rev", "ref", "commit", "branch", "branch_name", "base_branch", "tag",
+    "remote", "args", "options",
 ];
 
 /// What a call fits in which such an argument would be read as an option of a program, or as all

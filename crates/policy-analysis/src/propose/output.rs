@@ -62,20 +62,8 @@ pub(super) fn label(text: &ToolText, schema: Option<&Value>, effects: Effects) -
 /// The kinds of sensitive data in what comes back.
 pub(super) fn sensitivity(text: &ToolText, label: OutputLabel) -> BTreeSet<SensitivityTag> {
     const PEOPLE: [&str; 14] = [
-        "email",
-        "mail",
-        "inbox",
-        "contact",
-        "user",
-        "profile",
-        "member",
-        "person",
-        "customer",
-        "employee",
-        "attendee",
-        "participant",
-        "patient",
-        "addressbook",
+        "email", "mail", "inbox", "contact", "user", "profile", "member", "person", "customer",
+        "employee", "attendee", "participant", "patient", "addressbook",
     ];
     let mut out = BTreeSet::new();
     if text.is_named(&PEOPLE) {

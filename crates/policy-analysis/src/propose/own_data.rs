@@ -19,17 +19,8 @@ fn is_only(text: &ToolText, heart: &[&str], beside: &[&str]) -> bool {
 /// Whether it tells the time.
 pub(super) fn is_clock(text: &ToolText) -> bool {
     let heart = [
-        "date",
-        "day",
-        "time",
-        "datetime",
-        "clock",
-        "now",
-        "today",
-        "weekday",
-        "timestamp",
-        "month",
-        "year",
+        "date", "day", "time", "datetime", "clock", "now", "today", "weekday", "timestamp",
+        "month", "year",
     ];
     let beside = ["current", "system", "local", "utc", "of", "week", "in", "and", "server"];
     let first = text.sentences.first();
@@ -48,18 +39,8 @@ pub(super) fn is_own_account(text: &ToolText) -> bool {
     let heart =
         ["balance", "iban", "profile", "account", "user", "me", "whoami", "setting", "preference"];
     let beside = [
-        "own",
-        "current",
-        "info",
-        "information",
-        "detail",
-        "limit",
-        "number",
-        "bank",
-        "data",
-        "id",
-        "logged",
-        "in",
+        "own", "current", "info", "information", "detail", "limit", "number", "bank", "data", "id",
+        "logged", "in",
     ];
     // Of many, each is somebody else's.
     let many = ["users", "accounts", "profiles", "list", "search", "find"];
@@ -78,24 +59,8 @@ pub(super) fn is_own(text: &ToolText) -> bool {
 pub(super) fn only_generates(text: &ToolText) -> bool {
     text.name.iter().any(|word| word == "generate")
         && !text.is_about(&[
-            "key",
-            "token",
-            "password",
-            "link",
-            "invoice",
-            "credential",
-            "secret",
-            "certificate",
-            "url",
-            "otp",
-            "order",
-            "payment",
-            "contract",
-            "ticket",
-            "account",
-            "api",
-            "file",
-            "report",
-            "document",
+            "key", "token", "password", "link", "invoice", "credential", "secret", "certificate",
+            "url", "otp", "order", "payment", "contract", "ticket", "account", "api", "file",
+            "report", "document",
         ])
 }

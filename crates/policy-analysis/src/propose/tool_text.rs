@@ -97,20 +97,8 @@ fn unwrapped(text: &str) -> String {
 /// A name in the middle of the first sentence that is none of a file format or a local program.
 fn service(text: &str) -> Option<String> {
     const LOCAL: [&str; 14] = [
-        "git",
-        "sqlite",
-        "json",
-        "markdown",
-        "python",
-        "javascript",
-        "docker",
-        "excel",
-        "duckdb",
-        "unix",
-        "linux",
-        "windows",
-        "base64",
-        "utf",
+        "git", "sqlite", "json", "markdown", "python", "javascript", "docker", "excel", "duckdb",
+        "unix", "linux", "windows", "base64", "utf",
     ];
     let first = text.trim_start().split(['.', '\n']).next()?;
     let words = first.split_whitespace().skip(1);

@@ -67,23 +67,8 @@ pub(super) fn description_sense(word: &str, next: Option<&String>) -> Option<Sen
 /// Whether a verb after this word is what the tool does.
 pub(super) fn introduces_verb(before: Option<&str>) -> bool {
     const LEADERS: [&str; 17] = [
-        "also",
-        "and",
-        "then",
-        "it",
-        "will",
-        "function",
-        "tool",
-        "method",
-        "api",
-        "endpoint",
-        "which",
-        "automatically",
-        "or",
-        "can",
-        "operation",
-        "command",
-        "optionally",
+        "also", "and", "then", "it", "will", "function", "tool", "method", "api", "endpoint",
+        "which", "automatically", "or", "can", "operation", "command", "optionally",
     ];
     before.is_none_or(|word| LEADERS.contains(&word))
 }

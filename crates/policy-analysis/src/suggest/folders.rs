@@ -8,28 +8,9 @@ const MAX_FOLDERS: usize = 4;
 const MIN_STEPS: usize = 3;
 /// Steps of a path behind which keys, settings and start-up files lie.
 const SENSITIVE_STEPS: [&str; 22] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".weaver",
-    ".config",
-    ".local",
-    ".git",
-    ".npmrc",
-    ".pypirc",
-    ".netrc",
-    ".env",
-    ".bashrc",
-    ".bash_profile",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".vscode",
-    ".claude",
-    ".cursor",
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".weaver", ".config", ".local", ".git",
+    ".npmrc", ".pypirc", ".netrc", ".env", ".bashrc", ".bash_profile", ".profile", ".zshrc",
+    ".zshenv", ".vscode", ".claude", ".cursor",
 ];
 /// Folders of the system.
 const SYSTEM: [&str; 14] = [

@@ -357,11 +357,10 @@ fn nothing_is_suggested_from_what_was_tainted_held_or_denied() {
 fn what_nothing_was_said_of_is_no_word_against_it() {
     let mut log = Log::new();
     log.done(&read("/home/ana/work/a").would_have("deny", "rule", "no_matching_rule"));
-    log.done(&Made::new("mail.send", json!({ "to": "a@b.example" })).would_have(
-        "hold",
-        "floor",
-        "floor_hold",
-    ));
+    log.done(
+        &Made::new("mail.send", json!({ "to": "a@b.example" }))
+            .would_have("hold", "floor", "floor_hold"),
+    );
     let suggestions = log.suggestions();
     let effects: Vec<&str> = suggestions.rules.iter().map(|one| one.rule.effect.as_str()).collect();
     assert_eq!(effects, ["allow", "require_approval"], "what leaves keeps asking");
@@ -446,11 +445,10 @@ fn what_no_rule_releases_is_refused_with_the_reason() {
     let tainted = log.refused(&write("/a").stopped("hold", "flow", "untrusted_influence"));
     let mode = log.refused(&write("/a").stopped("deny", "mode", "mode_forbids"));
     let done = log.done(&write("/a"));
-    let floor = log.refused(&Made::new("mail.send", json!({ "to": "a@b.example" })).stopped(
-        "hold",
-        "floor",
-        "floor_hold",
-    ));
+    let floor = log.refused(
+        &Made::new("mail.send", json!({ "to": "a@b.example" }))
+            .stopped("hold", "floor", "floor_hold"),
+    );
     let held = log.refused(&write("/a").stopped("hold", "rule", "approval_required"));
     let of = |id: &str| allow(&set, log.history.find(id).unwrap());
     assert_eq!(of(&tainted), Err(NotAllowable::Tainted));

@@ -7,11 +7,7 @@ use super::reader::DocumentReader;
 use crate::agents::AgentCapabilities;
 
 const KEYS: [&str; 6] = [
-    "description",
-    "required_packs",
-    "tool_allowlist",
-    "decision_keys",
-    "safety_class_ceiling",
+    "description", "required_packs", "tool_allowlist", "decision_keys", "safety_class_ceiling",
     "version",
 ];
 

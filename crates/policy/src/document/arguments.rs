@@ -8,22 +8,8 @@ use super::reader::DocumentReader;
 use crate::argument::ArgumentPredicate;
 
 const PREDICATE: [&str; 16] = [
-    "at",
-    "present",
-    "equals",
-    "in",
-    "min",
-    "max",
-    "prefix",
-    "suffix",
-    "glob",
-    "inside",
-    "holds_paths",
-    "paths_inside",
-    "domains",
-    "min_length",
-    "max_length",
-    "provenance",
+    "at", "present", "equals", "in", "min", "max", "prefix", "suffix", "glob", "inside",
+    "holds_paths", "paths_inside", "domains", "min_length", "max_length", "provenance",
 ];
 
 /// Reads one predicate or a list of them.

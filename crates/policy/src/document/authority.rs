@@ -11,13 +11,7 @@ const MAX_QUORUM: u64 = 16;
 /// Reads what a rule limits.
 pub(super) fn constraints(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Constraints {
     let known = [
-        "max_tokens",
-        "max_rows",
-        "max_fields",
-        "max_chars",
-        "allowed_fields",
-        "mode",
-        "timeout_ms",
+        "max_tokens", "max_rows", "max_fields", "max_chars", "allowed_fields", "mode", "timeout_ms",
     ];
     let Some(section) = node.section(reader, &known) else { return Constraints::default() };
     Constraints {

@@ -12,27 +12,9 @@ use crate::contract::{Contract, Contracts, OutputLabel, Visibility};
 
 const KEYS: [&str; 7] = ["kind", "format", "id", "version", "expires", "capabilities", "visible"];
 const CONTRACT: [&str; 21] = [
-    "effects",
-    "rung",
-    "lower_rung",
-    "sink",
-    "sensitivity",
-    "reveal",
-    "accepts_masked",
-    "tags",
-    "allowed_fields",
-    "agents",
-    "permissions",
-    "upstream_digest",
-    "records",
-    "output",
-    "clearance",
-    "idempotent",
-    "timeout_ms",
-    "visible",
-    "preconditions",
-    "critical_arguments",
-    "sends_to",
+    "effects", "rung", "lower_rung", "sink", "sensitivity", "reveal", "accepts_masked", "tags",
+    "allowed_fields", "agents", "permissions", "upstream_digest", "records", "output", "clearance",
+    "idempotent", "timeout_ms", "visible", "preconditions", "critical_arguments", "sends_to",
 ];
 const SHORTHANDS: [(&str, Effects); 5] = [
     ("read_local", Effects::READ_LOCAL),

@@ -9,14 +9,8 @@ use super::reader::DocumentReader;
 use crate::issuer::TrustedIssuer;
 
 const KEYS: [&str; 8] = [
-    "issuer",
-    "jwks_uri",
-    "introspection_endpoint",
-    "groups_claim",
-    "required_scopes",
-    "subjects",
-    "groups",
-    "scopes",
+    "issuer", "jwks_uri", "introspection_endpoint", "groups_claim", "required_scopes", "subjects",
+    "groups", "scopes",
 ];
 /// The longest name of an issuer, which begins the names of its principals.
 const MAX_NAME: usize = 32;

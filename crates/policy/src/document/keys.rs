@@ -12,16 +12,8 @@ use crate::keys::{Approver, ApproverKey, Keys, Signer};
 
 const KEYS: [&str; 7] = ["kind", "format", "id", "version", "expires", "approvers", "signers"];
 const APPROVER: [&str; 10] = [
-    "key",
-    "keys",
-    "trust",
-    "clearance",
-    "scopes",
-    "roles",
-    "not_before",
-    "not_after",
-    "principals",
-    "operator",
+    "key", "keys", "trust", "clearance", "scopes", "roles", "not_before", "not_after",
+    "principals", "operator",
 ];
 const KEY: [&str; 3] = ["key", "not_before", "not_after"];
 const SIGNER: [&str; 4] = ["key", "documents", "not_before", "not_after"];

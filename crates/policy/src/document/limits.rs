@@ -61,10 +61,7 @@ pub(super) fn signals(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Signa
     let known = ["info", "warning", "critical", "low_confidence", "unavailable"];
     let Some(section) = node.section(reader, &known) else { return out };
     let all = [
-        &mut out.info,
-        &mut out.warning,
-        &mut out.critical,
-        &mut out.low_confidence,
+        &mut out.info, &mut out.warning, &mut out.critical, &mut out.low_confidence,
         &mut out.unavailable,
     ];
     for (name, reach) in known.into_iter().zip(all) {

@@ -11,27 +11,9 @@ use crate::roles::Roles;
 use crate::time_window::{END_OF_DAY, TimeWindow};
 
 const MATCH: [&str; 21] = [
-    "capability",
-    "effects",
-    "class",
-    "rung",
-    "sink",
-    "tags",
-    "sensitivity",
-    "intent",
-    "scope",
-    "mode",
-    "label",
-    "principal",
-    "roles",
-    "attributes",
-    "agent",
-    "time",
-    "operation",
-    "arguments",
-    "any",
-    "not",
-    "unless",
+    "capability", "effects", "class", "rung", "sink", "tags", "sensitivity", "intent", "scope",
+    "mode", "label", "principal", "roles", "attributes", "agent", "time", "operation", "arguments",
+    "any", "not", "unless",
 ];
 
 /// Reads a match. What could not be read was noted.

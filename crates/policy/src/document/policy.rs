@@ -10,22 +10,9 @@ use crate::destination::TrustedDestination;
 use crate::policy::Policy;
 
 const KEYS: [&str; 16] = [
-    "kind",
-    "format",
-    "id",
-    "version",
-    "expires",
-    "principals",
-    "trusted_hosts",
-    "trusted_destinations",
-    "issuers",
-    "agents",
-    "contract_enforcement",
-    "enforcement",
-    "rules",
-    "limits",
-    "signals",
-    "approvals",
+    "kind", "format", "id", "version", "expires", "principals", "trusted_hosts",
+    "trusted_destinations", "issuers", "agents", "contract_enforcement", "enforcement", "rules",
+    "limits", "signals", "approvals",
 ];
 
 /// Reads a policy.

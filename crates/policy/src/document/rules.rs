@@ -9,14 +9,7 @@ use super::reader::{DocumentReader, shown};
 use crate::rule::{DENY_CODES, Effect, JustificationNeed, Require, Rule};
 
 const RULE: [&str; 9] = [
-    "name",
-    "match",
-    "require",
-    "effect",
-    "enforcement",
-    "reason",
-    "code",
-    "constraints",
+    "name", "match", "require", "effect", "enforcement", "reason", "code", "constraints",
     "authority",
 ];
 const REQUIRE: [&str; 4] = ["roles", "permissions", "attributes", "justification"];

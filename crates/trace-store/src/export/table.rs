@@ -9,23 +9,8 @@ use crate::query::{Facts, Filter, Lookup, each};
 use crate::verify::Source;
 
 const COLUMNS: [&str; 17] = [
-    "seq",
-    "at",
-    "event",
-    "run",
-    "call",
-    "principal",
-    "capability",
-    "verdict",
-    "reason",
-    "outcome",
-    "confidentiality",
-    "integrity",
-    "request",
-    "handle",
-    "token",
-    "latency_us",
-    "retries",
+    "seq", "at", "event", "run", "call", "principal", "capability", "verdict", "reason", "outcome",
+    "confidentiality", "integrity", "request", "handle", "token", "latency_us", "retries",
 ];
 /// With what a cell begins that a spreadsheet would take for a formula.
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];

@@ -15,21 +15,11 @@ pub(crate) const EVERY: u64 = 12 * 35;
 
 const PEOPLE: [&str; 5] = ["ann", "bob", "cleo", "Ann", "d'arc"];
 const THINGS: [&str; 7] = [
-    "files.read",
-    "files.delete",
-    "files.write_note",
-    "mail.send",
-    "Files.read",
-    "x",
-    "files-read",
+    "files.read", "files.delete", "files.write_note", "mail.send", "Files.read", "x", "files-read",
 ];
 const AGENTS: [&str; 3] = ["planner", "default", "writer"];
 const GOALS: [&str; 6] = [
-    "the weekly report",
-    "Ärger with a report",
-    "quarterly numbers",
-    "weekly",
-    "nothing",
+    "the weekly report", "Ärger with a report", "quarterly numbers", "weekly", "nothing",
     "reports of the quarter",
 ];
 

@@ -12,18 +12,8 @@ const MAX_NODES: usize = 5_000;
 
 /// Keywords that stand as they are.
 const KEPT: [&str; 12] = [
-    "title",
-    "description",
-    "required",
-    "pattern",
-    "minimum",
-    "maximum",
-    "minItems",
-    "maxItems",
-    "minLength",
-    "maxLength",
-    "minProperties",
-    "maxProperties",
+    "title", "description", "required", "pattern", "minimum", "maximum", "minItems", "maxItems",
+    "minLength", "maxLength", "minProperties", "maxProperties",
 ];
 /// The formats that Gemini takes.
 const FORMATS: [&str; 6] = ["date-time", "enum", "float", "double", "int32", "int64"];

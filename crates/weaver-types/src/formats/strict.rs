@@ -11,17 +11,8 @@ const MAX_DEPTH: usize = 10;
 
 /// Keywords that stand as they are.
 const KEPT: [&str; 11] = [
-    "type",
-    "description",
-    "enum",
-    "const",
-    "pattern",
-    "multipleOf",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "minItems",
+    "type", "description", "enum", "const", "pattern", "multipleOf", "minimum", "maximum",
+    "exclusiveMinimum", "exclusiveMaximum", "minItems",
 ];
 /// Keywords that say what a value looks like, and that strict mode cannot say.
 const SHAPES: [&str; 6] =

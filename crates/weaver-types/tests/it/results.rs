@@ -14,14 +14,8 @@ use weaver_types::{
 fn the_eight_error_codes_have_their_names() {
     let names = ToolErrorCode::ALL.map(|code| serde_json::to_value(code).unwrap());
     let wanted = [
-        "NOT_FOUND",
-        "PERMISSION_DENIED",
-        "TIMEOUT",
-        "VALIDATION_ERROR",
-        "NETWORK_ERROR",
-        "RATE_LIMITED",
-        "BUDGET_EXCEEDED",
-        "UNEXPECTED",
+        "NOT_FOUND", "PERMISSION_DENIED", "TIMEOUT", "VALIDATION_ERROR", "NETWORK_ERROR",
+        "RATE_LIMITED", "BUDGET_EXCEEDED", "UNEXPECTED",
     ];
     assert_eq!(json!(names), json!(wanted));
     for (name, code) in wanted.into_iter().zip(ToolErrorCode::ALL) {

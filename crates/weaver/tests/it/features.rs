@@ -4,12 +4,8 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 const ENFORCEMENT: [&str; 6] = [
-    "weaver-agent-kernel",
-    "weaver-drivers",
-    "weaver-firewall",
-    "weaver-policy",
-    "weaver-policy-analysis",
-    "weaver-trace-store",
+    "weaver-agent-kernel", "weaver-drivers", "weaver-firewall", "weaver-policy",
+    "weaver-policy-analysis", "weaver-trace-store",
 ];
 const CHOOSING: [&str; 1] = ["contextweaver"];
 /// Network stacks and runtimes; only the drivers may bring them.

@@ -182,19 +182,8 @@ fn cells(
 /// The table of all trials.
 pub fn table(summaries: &[TrialSummary]) -> String {
     let head = [
-        "clients",
-        "instances",
-        "kills",
-        "calls",
-        "own answer",
-        "outcome unknown",
-        "not run",
-        "failures",
-        "slowest start",
-        "slowest call",
-        "with a process",
-        "runs",
-        "handles of others",
+        "clients", "instances", "kills", "calls", "own answer", "outcome unknown", "not run",
+        "failures", "slowest start", "slowest call", "with a process", "runs", "handles of others",
         "took",
     ];
     let mut lines = vec![head.map(str::to_owned).to_vec()];

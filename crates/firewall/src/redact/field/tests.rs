@@ -50,30 +50,10 @@ fn names_are_matched_by_their_end() {
 #[test]
 fn names_that_only_speak_of_it_are_shown() {
     for name in [
-        "token_count",
-        "max_tokens",
-        "total_tokens",
-        "total tokens",
-        "tokens",
-        "next_page_token",
-        "nextPageToken",
-        "pageToken",
-        "email_verified",
-        "has_password",
-        "is_secret",
-        "password_length",
-        "phone_type",
-        "secretary",
-        "id",
-        "name",
-        "compass",
-        "author",
-        "",
-        "card",
-        "key",
-        "value",
-        "address",
-        "price_per_token",
+        "token_count", "max_tokens", "total_tokens", "total tokens", "tokens", "next_page_token",
+        "nextPageToken", "pageToken", "email_verified", "has_password", "is_secret",
+        "password_length", "phone_type", "secretary", "id", "name", "compass", "author", "",
+        "card", "key", "value", "address", "price_per_token",
     ] {
         assert!(!is_sensitive(name), "{name}");
     }

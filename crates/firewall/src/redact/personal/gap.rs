@@ -9,25 +9,8 @@ const REST_OF_KEY: usize = 24;
 
 /// Keys that say nothing of their own, so that the value before them may: `"type":"mobile","number":`.
 const GENERIC_KEYS: [&[u8]; 19] = [
-    b"number",
-    b"no",
-    b"nr",
-    b"num",
-    b"value",
-    b"val",
-    b"v",
-    b"text",
-    b"content",
-    b"data",
-    b"to",
-    b"from",
-    b"dest",
-    b"destination",
-    b"recipient",
-    b"contact",
-    b"input",
-    b"digits",
-    b"formatted",
+    b"number", b"no", b"nr", b"num", b"value", b"val", b"v", b"text", b"content", b"data", b"to",
+    b"from", b"dest", b"destination", b"recipient", b"contact", b"input", b"digits", b"formatted",
 ];
 
 /// True when a word ends the line above, `Phone number:`, and the candidate begins the next.

@@ -340,34 +340,10 @@ fn is_of_key_about(bytes: &[u8], start: usize) -> bool {
 /// True for headings of what is known of a phone, such as its type.
 fn is_about(heading: &[u8]) -> bool {
     const ABOUT: [&[u8]; 28] = [
-        b"type",
-        b"typ",
-        b"brand",
-        b"plan",
-        b"cost",
-        b"sales",
-        b"views",
-        b"users",
-        b"traffic",
-        b"count",
-        b"counts",
-        b"total",
-        b"minutes",
-        b"minuten",
-        b"seconds",
-        b"duration",
-        b"calls",
-        b"sessions",
-        b"clicks",
-        b"visits",
-        b"hits",
-        b"sent",
-        b"revenue",
-        b"share",
-        b"os",
-        b"model",
-        b"id",
-        b"ids",
+        b"type", b"typ", b"brand", b"plan", b"cost", b"sales", b"views", b"users", b"traffic",
+        b"count", b"counts", b"total", b"minutes", b"minuten", b"seconds", b"duration", b"calls",
+        b"sessions", b"clicks", b"visits", b"hits", b"sent", b"revenue", b"share", b"os", b"model",
+        b"id", b"ids",
     ];
     let mut words = heading.split(|byte| !byte.is_ascii_alphabetic());
     words.any(|word| ABOUT.iter().any(|about| about.eq_ignore_ascii_case(word)))

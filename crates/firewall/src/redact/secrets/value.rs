@@ -98,19 +98,8 @@ fn is_quote(byte: u8) -> bool {
 
 /// Beginnings of values that say where a secret is kept.
 const REFERENCES: [&str; 13] = [
-    "./",
-    "../",
-    "~/",
-    "env:",
-    "file:",
-    "fd:",
-    "vault:",
-    "op://",
-    "arn:aws:",
-    "ssm:",
-    "keyring:",
-    "keychain:",
-    "secretref:",
+    "./", "../", "~/", "env:", "file:", "fd:", "vault:", "op://", "arn:aws:", "ssm:", "keyring:",
+    "keychain:", "secretref:",
 ];
 
 /// Whether the value is a secret of the kind that its name tells.
@@ -195,22 +184,9 @@ fn is_sentence(text: &str) -> bool {
         || text.contains(' ')
             && lower.split(|c: char| !c.is_ascii_alphabetic()).any(|word| {
                 [
-                    "password",
-                    "passwords",
-                    "enter",
-                    "your",
-                    "must",
-                    "please",
-                    "required",
-                    "invalid",
-                    "incorrect",
-                    "forgot",
-                    "least",
-                    "confirm",
-                    "the",
-                    "characters",
-                    "new",
-                    "reset",
+                    "password", "passwords", "enter", "your", "must", "please", "required",
+                    "invalid", "incorrect", "forgot", "least", "confirm", "the", "characters",
+                    "new", "reset",
                 ]
                 .contains(&word)
             })

@@ -52,30 +52,9 @@ fn is_version(text: &str) -> bool {
 /// The name of a hash, a cipher, an encoding or a protocol.
 fn is_method(text: &str) -> bool {
     const METHODS: [&str; 24] = [
-        "sha1",
-        "sha2",
-        "sha3",
-        "sha5",
-        "md4",
-        "md5",
-        "base64",
-        "base32",
-        "utf8",
-        "utf16",
-        "oauth",
-        "pbkdf2",
-        "argon2",
-        "x509",
-        "wpa2",
-        "wpa3",
-        "aes128",
-        "aes192",
-        "aes256",
-        "ntlmv2",
-        "kerberos5",
-        "pkcs",
-        "ed25519",
-        "rsa",
+        "sha1", "sha2", "sha3", "sha5", "md4", "md5", "base64", "base32", "utf8", "utf16", "oauth",
+        "pbkdf2", "argon2", "x509", "wpa2", "wpa3", "aes128", "aes192", "aes256", "ntlmv2",
+        "kerberos5", "pkcs", "ed25519", "rsa",
     ];
     let plain: String = text.chars().filter(char::is_ascii_alphanumeric).take(12).collect();
     let plain = plain.to_ascii_lowercase();

@@ -5,43 +5,14 @@ use serde_json::{Map, Value};
 
 /// Keys whose string names the value beside it.
 const NAMES: &[&str] = &[
-    "attribute",
-    "field",
-    "header",
-    "k",
-    "key",
-    "kind",
-    "label",
-    "name",
-    "option",
-    "param",
-    "parameter",
-    "property",
-    "setting",
-    "type",
-    "var",
-    "variable",
+    "attribute", "field", "header", "k", "key", "kind", "label", "name", "option", "param",
+    "parameter", "property", "setting", "type", "var", "variable",
 ];
 /// Keys of the value beside such a name.
 const VALUES: &[&str] = &[
-    "content",
-    "current",
-    "currentValue",
-    "current_value",
-    "data",
-    "default",
-    "defaultValue",
-    "default_value",
-    "plaintext",
-    "rawValue",
-    "raw_value",
-    "stringValue",
-    "string_value",
-    "text",
-    "v",
-    "val",
-    "value",
-    "values",
+    "content", "current", "currentValue", "current_value", "data", "default", "defaultValue",
+    "default_value", "plaintext", "rawValue", "raw_value", "stringValue", "string_value", "text",
+    "v", "val", "value", "values",
 ];
 /// Keys of the names of columns, and of the rows below them.
 const COLUMNS: &[&str] = &["column_names", "columnNames", "columns", "fields", "header", "headers"];

@@ -58,15 +58,8 @@ pub(super) struct SchemaComparison<'d> {
 
 /// Keywords under which a schema that accepts more may make the whole accept less.
 const NEGATIONS: [&str; 9] = [
-    "not",
-    "if",
-    "oneOf",
-    "contains",
-    "dependentSchemas",
-    "propertyNames",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-    "$dynamicRef",
+    "not", "if", "oneOf", "contains", "dependentSchemas", "propertyNames", "unevaluatedProperties",
+    "unevaluatedItems", "$dynamicRef",
 ];
 
 fn has_negation(schema: &Value, depth: usize) -> bool {

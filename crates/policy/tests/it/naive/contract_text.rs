@@ -64,27 +64,9 @@ fn field(dice: &mut Dice, name: &str) -> Value {
 }
 
 const FIELDS_OF_AN_ENTRY: &[&str] = &[
-    "effects",
-    "effects",
-    "effects",
-    "rung",
-    "rung",
-    "lower_rung",
-    "lower_rung",
-    "sink",
-    "sensitivity",
-    "tags",
-    "allowed_fields",
-    "agents",
-    "permissions",
-    "upstream_digest",
-    "output",
-    "clearance",
-    "idempotent",
-    "timeout_ms",
-    "visible",
-    "preconditions",
-    "critical_arguments",
+    "effects", "effects", "effects", "rung", "rung", "lower_rung", "lower_rung", "sink",
+    "sensitivity", "tags", "allowed_fields", "agents", "permissions", "upstream_digest", "output",
+    "clearance", "idempotent", "timeout_ms", "visible", "preconditions", "critical_arguments",
 ];
 
 fn entry(dice: &mut Dice, is_id: bool) -> Table {

@@ -104,30 +104,9 @@ fn time(dice: &mut Dice) -> Value {
 }
 
 const FIELDS_OF_A_MATCH: &[&str] = &[
-    "capability",
-    "capability",
-    "effects",
-    "class",
-    "rung",
-    "sink",
-    "tags",
-    "sensitivity",
-    "intent",
-    "scope",
-    "mode",
-    "label",
-    "principal",
-    "roles",
-    "attributes",
-    "agent",
-    "time",
-    "operation",
-    "arguments",
-    "arguments",
-    "arguments",
-    "any",
-    "not",
-    "unless",
+    "capability", "capability", "effects", "class", "rung", "sink", "tags", "sensitivity",
+    "intent", "scope", "mode", "label", "principal", "roles", "attributes", "agent", "time",
+    "operation", "arguments", "arguments", "arguments", "any", "not", "unless",
 ];
 
 fn field(dice: &mut Dice, name: &str, depth: usize, subjects: Subjects) -> Value {

@@ -6,11 +6,7 @@ use serde_json::Value;
 
 /// Counts that have to be nothing.
 const PROMISES: [&str; 6] = [
-    "over_budget",
-    "reported_otherwise",
-    "unaccounted",
-    "orphans",
-    "out_of_order",
+    "over_budget", "reported_otherwise", "unaccounted", "orphans", "out_of_order",
     "statements_lost",
 ];
 

@@ -14,16 +14,8 @@ pub type Evasions = BTreeMap<String, Part>;
 
 /// The kinds that have to be caught whole.
 pub const WANTED: [&str; 10] = [
-    "zero-width",
-    "soft-hyphen",
-    "word-joiner",
-    "fullwidth",
-    "base64",
-    "percent-encoded",
-    "html-entity",
-    "json-unicode-escape",
-    "unicode-tags",
-    "ansi-split",
+    "zero-width", "soft-hyphen", "word-joiner", "fullwidth", "base64", "percent-encoded",
+    "html-entity", "json-unicode-escape", "unicode-tags", "ansi-split",
 ];
 
 /// Asks the command.

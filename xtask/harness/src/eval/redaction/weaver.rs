@@ -39,14 +39,10 @@ impl Weaver {
         let program = match named {
             Some(program) => program,
             None => {
-                process::run(process::cargo(sh).args([
-                    "build",
-                    "--release",
-                    "--package",
-                    "weaver-cli",
-                    "--bin",
-                    "weaver",
-                ]))?;
+                process::run(
+                    process::cargo(sh)
+                        .args(["build", "--release", "--package", "weaver-cli", "--bin", "weaver"]),
+                )?;
                 target.join("release").join(format!("weaver{}", std::env::consts::EXE_SUFFIX))
             }
         };
