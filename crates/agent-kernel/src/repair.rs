@@ -215,7 +215,7 @@ mod tests {
             critical_arguments: critical.iter().map(|at| Pointer::parse(at).unwrap()).collect(),
             ..CapabilityDraft::new(id, "b", Effects::READ_LOCAL, Agents::Any)
         };
-        let capability = draft.build().unwrap();
+        let capability = std::sync::Arc::new(draft.build().unwrap());
         let check = SchemaCheck::of_arguments(&capability).unwrap();
         repaired(repairs, &capability, &check, &arguments).map(|done| (done.arguments, done.done))
     }

@@ -1,5 +1,7 @@
 //! A value against a schema that a tool declares: arguments before a call, results after it.
 
+use std::sync::{Arc, OnceLock};
+
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 use weaver_types::{Capability, JsonRows};
@@ -12,11 +14,26 @@ use crate::schema_weight::weigh;
 /// The most that the nodes of a value and of its schema may be, multiplied.
 const MAX_WORK: u64 = 100_000_000;
 
-/// Checks values against one compiled schema. Schemas never reach out: a remote `$ref` is an
-/// error at registration. Patterns run on a linear engine.
-pub(crate) struct SchemaCheck(Option<Compiled>);
+/// Checks values against the schema that a capability declares. Schemas never reach out: a remote
+/// `$ref` is an error at registration. Patterns run on a linear engine.
+///
+/// A compiled schema takes several times the memory of its text, and of thousands of tools that are
+/// registered few are called: it is compiled at registration, to refuse what does not compile, and
+/// kept from its first use on.
+pub(crate) struct SchemaCheck {
+    capability: Arc<Capability>,
+    side: SchemaSide,
+    compiled: OnceLock<Result<CompiledSchema, RegistryError>>,
+}
 
-struct Compiled {
+/// Which of its two schemas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SchemaSide {
+    Input,
+    Output,
+}
+
+struct CompiledSchema {
     validator: Validator,
     /// The nodes of the schema with its references written out.
     weight: u64,
@@ -27,55 +44,74 @@ struct Compiled {
 
 impl SchemaCheck {
     /// The check of the arguments of a capability.
-    pub(crate) fn of_arguments(capability: &Capability) -> Result<Self, RegistryError> {
-        let schema = capability.spec().input_schema.as_ref();
-        let mut check = Self::new(capability, "input", schema)?;
-        if let Some(compiled) = &mut check.0 {
-            compiled.parameters = schema
-                .map(|schema| parameter_list(schema, MAX_PARAMETERS))
-                .filter(|parameters| !parameters.is_empty());
+    pub(crate) fn of_arguments(capability: &Arc<Capability>) -> Result<Self, RegistryError> {
+        Self::new(capability, SchemaSide::Input)
+    }
+
+    /// The check of its results.
+    pub(crate) fn of_results(capability: &Arc<Capability>) -> Result<Self, RegistryError> {
+        Self::new(capability, SchemaSide::Output)
+    }
+
+    fn new(capability: &Arc<Capability>, side: SchemaSide) -> Result<Self, RegistryError> {
+        let compiled = OnceLock::new();
+        let check = Self { capability: Arc::clone(capability), side, compiled };
+        if let Some(schema) = check.schema() {
+            check.compile(schema)?;
         }
         Ok(check)
     }
 
-    /// The check of its results.
-    pub(crate) fn of_results(capability: &Capability) -> Result<Self, RegistryError> {
-        Self::new(capability, "output", capability.spec().output_schema.as_ref())
+    fn schema(&self) -> Option<&Value> {
+        let spec = self.capability.spec();
+        match self.side {
+            SchemaSide::Input => spec.input_schema.as_ref(),
+            SchemaSide::Output => spec.output_schema.as_ref(),
+        }
     }
 
-    fn new(
-        capability: &Capability,
-        which: &'static str,
-        schema: Option<&Value>,
-    ) -> Result<Self, RegistryError> {
-        let Some(schema) = schema else { return Ok(Self(None)) };
+    fn compile(&self, schema: &Value) -> Result<CompiledSchema, RegistryError> {
         let refused = |problem: &str| RegistryError::Schema {
-            id: capability.id().clone(),
-            which,
+            id: self.capability.id().clone(),
+            which: match self.side {
+                SchemaSide::Input => "input",
+                SchemaSide::Output => "output",
+            },
             problem: problem.chars().take(300).collect(),
         };
         let weight = weigh(schema).map_err(|fault| refused(&fault.to_string()))?;
-        jsonschema::options()
+        let validator = jsonschema::options()
             .with_pattern_options(
                 PatternOptions::regex().size_limit(1 << 20).dfa_size_limit(1 << 20),
             )
             .build(schema)
-            .map(|validator| {
-                let rows = RowSchemas::of(schema);
-                Self(Some(Compiled { validator, weight, rows, parameters: None }))
-            })
-            .map_err(|error| refused(&error.to_string()))
+            .map_err(|error| refused(&error.to_string()))?;
+        let parameters = (self.side == SchemaSide::Input)
+            .then(|| parameter_list(schema, MAX_PARAMETERS))
+            .filter(|parameters| !parameters.is_empty());
+        Ok(CompiledSchema { validator, weight, rows: RowSchemas::of(schema), parameters })
+    }
+
+    /// The compiled schema; `None` where none is declared. It compiled before, so the error is one
+    /// that does not happen, and whoever meets it refuses.
+    fn compiled(&self) -> Option<Result<&CompiledSchema, String>> {
+        let schema = self.schema()?;
+        let compiled = self.compiled.get_or_init(|| self.compile(schema));
+        Some(compiled.as_ref().map_err(ToString::to_string))
     }
 
     /// True where there is a schema.
     pub(crate) fn is_declared(&self) -> bool {
-        self.0.is_some()
+        self.schema().is_some()
     }
 
     /// The first thing that does not fit, as JSON pointer and words; names of fields, never their
     /// values. `whole` is what the value itself is called.
     pub(crate) fn violation(&self, value: &Value, whole: &str) -> Option<String> {
-        let Compiled { validator, weight, parameters, .. } = self.0.as_ref()?;
+        let CompiledSchema { validator, weight, parameters, .. } = match self.compiled()? {
+            Ok(compiled) => compiled,
+            Err(problem) => return Some(problem),
+        };
         if nodes(value).saturating_mul(*weight) > MAX_WORK {
             return Some(format!("{whole}: too many values for so large a schema"));
         }
@@ -92,7 +128,10 @@ impl SchemaCheck {
     /// The same of many rows. Where the schema says nothing of the list but what its items are, the
     /// rows are checked in parts, so that no tree of all of them is made.
     pub(crate) fn violation_in_rows(&self, rows: &JsonRows, whole: &str) -> Option<String> {
-        let Compiled { validator, weight, rows: schemas, .. } = self.0.as_ref()?;
+        let CompiledSchema { validator, weight, rows: schemas, .. } = match self.compiled()? {
+            Ok(compiled) => compiled,
+            Err(problem) => return Some(problem),
+        };
         if !schemas.speak_of_items_alone(rows.key()) {
             return self.violation(&rows.to_value(), whole);
         }
@@ -143,7 +182,7 @@ mod tests {
             input_schema: Some(schema),
             ..CapabilityDraft::new(id, "read", Effects::READ_LOCAL, Agents::Any)
         };
-        let capability = draft.build().unwrap();
+        let capability = Arc::new(draft.build().unwrap());
         let check = SchemaCheck::of_arguments(&capability).unwrap();
         let said = |value: Value| check.violation(&value, "the arguments").unwrap();
         assert_eq!(
@@ -190,7 +229,7 @@ mod tests {
                 timeout_ms: 1_000,
                 ..CapabilityDraft::new(id.clone(), "list", Effects::READ_OPEN, Agents::Any)
             };
-            let check = SchemaCheck::of_results(&draft.build().unwrap()).unwrap();
+            let check = SchemaCheck::of_results(&Arc::new(draft.build().unwrap())).unwrap();
             for value in &values {
                 let whole = check.violation(value, "it");
                 let parts = JsonRows::parse(value.to_string()).unwrap();

@@ -39,9 +39,9 @@ impl Registered {
         capability: Capability,
         driver: Arc<dyn Driver>,
     ) -> Result<Self, RegistryError> {
+        let capability = Arc::new(capability);
         let arguments = SchemaCheck::of_arguments(&capability)?;
         let results = SchemaCheck::of_results(&capability)?;
-        let capability = Arc::new(capability);
         let (effective, bag) = (Mutex::new(None), OnceLock::new());
         let first = RwLock::new(Arc::clone(&capability));
         let origin = origin(capability.id().as_str(), driver.name());
