@@ -32,7 +32,8 @@ impl Connection {
         let handler = handler.map(|handler| -> Arc<dyn ClientFeatures> { Arc::new(handler) });
         let client = request.client.clone().or(handler);
         let limit = request.timeout.unwrap_or(self.wire().config.limits.call_timeout);
-        let (timer, mut request) = (request.timer.clone(), request);
+        let (timer, progress) = (request.timer.clone(), request.progress.clone());
+        let mut request = request;
         let mut outcome = self.call(request.clone()).await?;
         for _ in 0..MAX_ROUNDS {
             let (CallOutcome::InputRequired(reply), Some(client)) = (&outcome, &client) else {
@@ -44,7 +45,7 @@ impl Connection {
         }
         match outcome {
             CallOutcome::Task(begun) => {
-                self.follow(&begun, TaskContext { client, limit, timer }).await
+                self.follow(&begun, TaskContext { client, limit, timer, progress }).await
             }
             other => Ok(other),
         }

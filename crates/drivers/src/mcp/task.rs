@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
+use weaver_types::{Progress, ProgressSink};
 
 use super::call::{CallOutcome, Reply};
 use super::call_timer::CallTimer;
@@ -27,6 +28,9 @@ pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const PAUSE: Duration = Duration::from_millis(500);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// How much progress a message of a task is: next to none, so that what the server itself counts
+/// is greater.
+const STEP: f64 = 1e-6;
 /// Longest id of a task, in bytes.
 const LONGEST_ID: usize = 1024;
 
@@ -35,12 +39,15 @@ pub(super) struct TaskContext {
     pub(super) client: Option<Arc<dyn ClientFeatures>>,
     pub(super) limit: Duration,
     pub(super) timer: Option<CallTimer>,
+    /// Where goes what the server says of how far the task is.
+    pub(super) progress: Option<ProgressSink>,
 }
 
 /// A task as a server describes it.
 struct Task {
     id: String,
     pause: Duration,
+    message: Option<String>,
 }
 
 /// Cancels a task that nobody follows to its end.
@@ -58,7 +65,8 @@ impl Task {
         let pause = ["pollIntervalMs", "pollInterval"].iter().find_map(|key| task.get(*key));
         let pause = pause.and_then(Value::as_u64).map_or(PAUSE, Duration::from_millis);
         let pause = pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
-        (id.len() <= LONGEST_ID).then(|| Self { id: id.to_owned(), pause })
+        let message = task.get("statusMessage").and_then(Value::as_str).map(str::to_owned);
+        (id.len() <= LONGEST_ID).then(|| Self { id: id.to_owned(), pause, message })
     }
 
     fn params(&self) -> Map<String, Value> {
@@ -112,6 +120,7 @@ impl Connection {
         context: &TaskContext,
     ) -> Result<CallOutcome, McpError> {
         let era = self.server().era();
+        let mut told = 0.0;
         loop {
             sleep(task.pause).await;
             let reply = match self.of_task("tasks/get", task.params(), context).await? {
@@ -120,6 +129,12 @@ impl Connection {
             };
             if let Some(fresh) = Task::read(reply.value()) {
                 task.pause = fresh.pause;
+                if let (Some(sink), true) = (&context.progress, task.message != fresh.message) {
+                    told += STEP;
+                    let message = fresh.message.clone();
+                    sink(Progress { progress: told, total: None, message });
+                }
+                task.message = fresh.message;
             }
             match (reply.value().get("status").and_then(Value::as_str), era) {
                 (Some("working" | "submitted"), _) => {}

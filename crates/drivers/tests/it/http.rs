@@ -92,7 +92,9 @@ async fn handle(
 fn of_task(id: &Value, task: &str, asked: &str, look: usize) -> Response<Body> {
     let status = if task == "endless" || look.is_multiple_of(2) { "working" } else { "completed" };
     let result = match asked {
-        "tasks/get" => json!({"taskId": task, "status": status, "pollInterval": 1}),
+        "tasks/get" => {
+            json!({"taskId": task, "status": status, "pollInterval": 1, "statusMessage": "reading"})
+        }
         "tasks/result" => json!({"content": [{"type": "text", "text": "done"}]}),
         _ => json!({}),
     };
@@ -370,7 +372,12 @@ async fn a_client_that_can_be_asked_opens_the_stream_on_which_servers_ask() {
 async fn a_call_that_goes_on_as_a_task_is_followed_to_its_end() {
     let (url, shared) = serve().await;
     let connection = connect(&url).await;
-    let done = connection.call_answering(request("long", json!({}))).await.unwrap();
+    let told = Arc::<Mutex<Vec<_>>>::default();
+    let seen = Arc::clone(&told);
+    let long = request("long", json!({})).progress(move |one| seen.lock().unwrap().push(one));
+    let done = connection.call_answering(long).await.unwrap();
+    let told: Vec<_> = told.lock().unwrap().iter().filter_map(|one| one.message.clone()).collect();
+    assert_eq!(told, ["reading"], "what it says is told once");
     let CallOutcome::Complete(reply) = done else { panic!("{done:?}") };
     assert_eq!(reply.value()["content"][0]["text"], "done");
     // One that takes too long is cancelled.
