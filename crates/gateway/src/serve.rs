@@ -81,6 +81,7 @@ mod server_feature;
 mod server_requests;
 mod stream;
 mod subscriptions;
+mod tasks;
 mod timer;
 mod tool_snapshot;
 mod upstream_config;

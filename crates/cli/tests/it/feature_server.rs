@@ -43,7 +43,9 @@ impl Server {
             "tools/list" => {
                 let words = json!({"type": "object", "properties": {"text": {"type": "string"}}});
                 let tool = |name: &str| json!({"name": name, "description": "A tool.", "inputSchema": words});
-                reply(id, &json!({"tools": [tool("ask"), tool("stall")]}));
+                let mut ask = tool("ask");
+                ask["execution"] = json!({"taskSupport": "optional"});
+                reply(id, &json!({"tools": [ask, tool("stall")]}));
             }
             "resources/list" => {
                 let item = |name: &str| json!({"uri": format!("note://{name}"), "name": name});

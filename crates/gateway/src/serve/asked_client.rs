@@ -90,6 +90,7 @@ mod tests {
     use weaver_types::Progress;
 
     use super::*;
+    use crate::serve::client_call::CallFollowing;
     use crate::serve::progress_reporter::ProgressReporter;
 
     #[tokio::test(start_paused = true)]
@@ -98,8 +99,8 @@ mod tests {
         let seen = Arc::clone(&told);
         let reporter = ProgressReporter::new(move |progress| seen.lock().unwrap().push(progress));
         let takes = Map::from_iter([("elicitation".to_owned(), json!({}))]);
-        let (call, mut questions) =
-            ClientCall::open(&Arc::default(), Some(takes), Some(Arc::new(reporter)));
+        let following = CallFollowing { progress: Some(Arc::new(reporter)), task: None };
+        let (call, mut questions) = ClientCall::open(&Arc::default(), Some(takes), following);
         let (limit, timer) = (Duration::from_secs(5), call.timer.clone());
         let asking = tokio::spawn(async move {
             AskedClient::of_call(call).ask(None, "elicitation/create", json!({})).await
@@ -116,7 +117,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn nobody_is_waited_for_without_end() {
-        let (call, _questions) = ClientCall::open(&Arc::default(), Some(Map::new()), None);
+        let (call, _questions) =
+            ClientCall::open(&Arc::default(), Some(Map::new()), CallFollowing::default());
         let asked = AskedClient::of_call(call).ask(None, "roots/list", json!({})).await;
         assert_eq!(asked.unwrap_err().code, -32603);
     }

@@ -18,7 +18,6 @@ use super::error::ServeError;
 use super::heartbeat;
 use super::lines::Outbox;
 use super::measured_call::{CallOrigin, MeasuredCall};
-use super::progress_reporter::ProgressReporter;
 use super::server_feature::FeatureKind;
 use crate::telemetry::{CallTrace, TraceParent};
 
@@ -123,7 +122,8 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
     let call = Call { request: &request, arguments: Some(arguments), mode };
     let done = once(client, call, &options.call).await?;
     let reporter = options.call.progress.as_ref();
-    let wait = client.gateway.config.approval_wait.unwrap_or_else(|| default_wait(reporter));
+    let wait = client.gateway.config.approval_wait;
+    let wait = wait.unwrap_or_else(|| default_wait(&options.call));
     let held = done.decision.verdict() == Verdict::Hold && !wait.is_zero();
     let Some(id) = done.request.clone().filter(|_| held) else {
         return Ok(CallOutcome::immediate(done));
@@ -135,6 +135,9 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
         }
     };
     let waits = format!("waiting for a person: request {id}");
+    if let Some(task) = options.call.task() {
+        task.tell(&waits);
+    }
     let told: Vec<_> = reporter.cloned().into_iter().collect();
     let timer = CallTrace::current().map(|trace| trace.hold());
     let phase = heartbeat::during(resolved, HEARTBEAT, &told, &waits).await;
@@ -149,11 +152,16 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
     }
 }
 
-/// How long a held call waits where the configuration does not say. A client that wants to be told
-/// how far its call is, is made for calls that take their time. Every other one gets the hold at
-/// once: it may count the wait as a failure of the tool.
-fn default_wait(progress: Option<&Arc<ProgressReporter>>) -> Duration {
-    if progress.is_some() { DEFAULT_WAIT } else { Duration::ZERO }
+/// How long a held call waits where the configuration does not say. A task waits for as long as it
+/// lives, if the request does. A client that wants to be told how far its call is, is made for calls
+/// that take their time. Every other one gets the hold at once: it may count the wait as a failure of
+/// the tool.
+fn default_wait(call: &ClientCall) -> Duration {
+    match (call.task(), &call.progress) {
+        (Some(task), _) => task.lifetime(),
+        (None, Some(_)) => DEFAULT_WAIT,
+        (None, None) => Duration::ZERO,
+    }
 }
 
 /// One call, whose server is there.

@@ -164,6 +164,7 @@ impl Drop for CallUnderWay {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::serve::client_call::CallFollowing;
 
     #[test]
     fn a_server_means_the_client_that_calls_it_and_nobody_where_it_could_be_two() {
@@ -177,7 +178,8 @@ mod tests {
         let means = |server: &UpstreamName, client: &Arc<ClientLink>| {
             is(callers.meant_by(server, None), client)
         };
-        let call = |client: &Arc<ClientLink>| ClientCall::open(client, None, None).0;
+        let call =
+            |client: &Arc<ClientLink>| ClientCall::open(client, None, CallFollowing::default()).0;
         assert!(callers.meant_by(&a, None).is_none());
         let first = callers.connect(&one, Weak::new());
         assert!(means(&a, &one), "it is the only one");

@@ -13,6 +13,7 @@ use weaver_drivers::mcp::{CallTimer, RpcError};
 use super::client_link::ClientLink;
 use super::parked_calls::{MAX_QUESTIONS, Question, QuestionSender};
 use super::progress_reporter::ProgressReporter;
+use super::tasks::Task;
 
 tokio::task_local! {
     static CURRENT: Arc<ClientCall>;
@@ -29,6 +30,17 @@ pub(crate) struct ClientCall {
     lacking: OnceLock<RpcError>,
     /// Where its progress goes.
     pub(crate) progress: Option<Arc<ProgressReporter>>,
+    /// The task as which its client follows it.
+    task: Option<Arc<Task>>,
+}
+
+/// How the client of a request follows it until it is answered.
+#[derive(Default)]
+pub(crate) struct CallFollowing {
+    /// Where its progress goes.
+    pub(crate) progress: Option<Arc<ProgressReporter>>,
+    /// The task that it was answered with.
+    pub(crate) task: Option<Arc<Task>>,
 }
 
 /// How the client of the modern era is asked in the result of its request.
@@ -43,13 +55,15 @@ impl ClientCall {
     pub(crate) fn open(
         link: &Arc<ClientLink>,
         capabilities: Option<Map<String, Value>>,
-        progress: Option<Arc<ProgressReporter>>,
+        following: CallFollowing,
     ) -> (Arc<Self>, mpsc::Receiver<Question>) {
         let (questions, asked) = mpsc::channel(MAX_QUESTIONS);
         let in_result = capabilities
             .map(|capabilities| ResultQuestions { capabilities, questions: questions.clone() });
         let (link, timer) = (Arc::clone(link), CallTimer::default());
-        (Arc::new(Self { link, in_result, timer, lacking: OnceLock::new(), progress }), asked)
+        let CallFollowing { progress, task } = following;
+        let lacking = OnceLock::new();
+        (Arc::new(Self { link, in_result, timer, lacking, progress, task }), asked)
     }
 
     /// Does the work for this request.
@@ -60,6 +74,11 @@ impl ClientCall {
     /// The request that is worked for.
     pub(crate) fn current() -> Option<Arc<Self>> {
         CURRENT.try_with(Arc::clone).ok()
+    }
+
+    /// The task as which its client follows it.
+    pub(crate) fn task(&self) -> Option<&Arc<Task>> {
+        self.task.as_ref()
     }
 
     pub(crate) fn link(&self) -> &Arc<ClientLink> {
@@ -97,8 +116,9 @@ impl ClientCall {
         &self,
         key: Option<String>,
         method: &str,
-        params: Value,
+        mut params: Value,
     ) -> Result<Value, RpcError> {
+        let _input_required = self.task.as_ref().map(|task| task.ask(&mut params));
         let Some(ResultQuestions { questions, .. }) = &self.in_result else {
             return self.link.ask(method, params).await;
         };

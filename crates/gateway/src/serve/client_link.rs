@@ -282,7 +282,7 @@ mod tests {
 
     use super::*;
     use crate::serve::asked_client::AskedClient;
-    use crate::serve::client_call::ClientCall;
+    use crate::serve::client_call::{CallFollowing, ClientCall};
     use crate::serve::feature_snapshot::ResourceAddress;
     use crate::serve::instance_key::InstanceKey;
 
@@ -349,7 +349,7 @@ mod tests {
         let none = link.ask("roots/list", json!({})).await.unwrap_err();
         assert_eq!(none.code, RpcError::method_not_found().code);
         let said = Map::from_iter([("roots".to_owned(), json!({}))]);
-        let open = || ClientCall::open(&link, Some(said.clone()), None);
+        let open = || ClientCall::open(&link, Some(said.clone()), CallFollowing::default());
         let ((call, mut questions), (other, _)) = (open(), open());
         let asked = AskedClient::of_call(Arc::clone(&call));
         assert!(asked.capability("roots").is_some() && asked.capability("sampling").is_none());

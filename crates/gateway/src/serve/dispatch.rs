@@ -11,11 +11,14 @@ use super::client::Client;
 use super::era::Era;
 use super::feature_request::missing_capability;
 use super::message::{Request, RpcError, code, shown};
+use super::tasks::{self, Task, Tasks};
 use super::{definitions, feature_requests, meta_tools, proxy, render, user_statements};
 use crate::config::{ExecuteTools, Mode};
 
 /// The versions that open with `initialize`, newest first.
-const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+const LEGACY: [&str; 4] = [WITH_TASKS, "2025-06-18", "2025-03-26", "2024-11-05"];
+/// The newest of them, and the only one that has tasks.
+const WITH_TASKS: &str = "2025-11-25";
 /// The version whose requests stand alone.
 const MODERN: &str = "2026-07-28";
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
@@ -38,10 +41,13 @@ pub(crate) struct Session {
     opened: AtomicBool,
     /// `notifications/initialized` came in.
     initialized: AtomicBool,
-    /// What the client called itself when it opened the session.
+    /// The version that was agreed on when the client opened the session.
+    version: OnceLock<&'static str>,
+    /// What the client called itself then.
     client: OnceLock<String>,
     /// It was told that its words of the user do not count.
     untrusted_host_noted: AtomicBool,
+    tasks: Tasks,
 }
 
 impl Session {
@@ -52,6 +58,30 @@ impl Session {
     /// True for a client that is told when the list of tools changes.
     pub(crate) fn wants_changes(&self, client: &Client) -> bool {
         self.initialized.load(Ordering::Acquire) && client.profile.mode == Mode::Proxy
+    }
+
+    /// The task as which the client wants to follow a call, if it does. The call is to be made as any
+    /// other then.
+    pub(crate) fn begin_task(
+        &self,
+        client: &Client,
+        request: &mut Request,
+    ) -> Option<Result<Arc<Task>, RpcError>> {
+        if request.method != "tools/call" || !self.has_tasks(&request.params) {
+            return None;
+        }
+        let lifetime = tasks::take_lifetime(request)?;
+        let name = request.params.get("name").and_then(Value::as_str).unwrap_or_default();
+        if !tasks::is_supported(client, name) {
+            let problem = format!("`{}` is not called as a task; leave `task` out", shown(name));
+            return Some(Err(RpcError::new(code::NOT_FOUND, problem)));
+        }
+        Some(lifetime.and_then(|lifetime| self.tasks.begin(&client.gateway.clock, lifetime)))
+    }
+
+    /// True for a request of the revision that has tasks.
+    fn has_tasks(&self, params: &Map<String, Value>) -> bool {
+        self.version.get() == Some(&WITH_TASKS) && matches!(era(params), Ok(Era::Legacy))
     }
 
     pub(crate) async fn answer(
@@ -76,12 +106,17 @@ impl Session {
                 code::INVALID_REQUEST,
                 "send `initialize` first, or name the protocol version in the request's `_meta`",
             )),
-            "tools/list" => Ok(list(client, era).await),
+            "tools/list" => Ok(list(client, era, self.has_tasks(&request.params)).await),
             "tools/call" => {
                 self.hear(client, &request.params).await;
                 call(client, era, request, options).await
             }
             other => {
+                if self.has_tasks(&request.params)
+                    && let Some(answered) = self.tasks.answer(&request, &options).await
+                {
+                    return answered;
+                }
                 let unknown = format!("method `{}` is not offered here", shown(other));
                 let answered = feature_requests::answer(client, era, &request, options).await;
                 answered.unwrap_or_else(|| Err(RpcError::new(code::NOT_FOUND, unknown)))
@@ -108,7 +143,8 @@ impl Session {
 
     fn initialize(&self, client: &Client, params: &Map<String, Value>) -> Value {
         let asked = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
-        let version = LEGACY.iter().find(|version| **version == asked).or(LEGACY.first());
+        let version = LEGACY.into_iter().find(|version| *version == asked).unwrap_or(WITH_TASKS);
+        let version = *self.version.get_or_init(|| version);
         self.opened.store(true, Ordering::Release);
         if let Some(name) = user_statements::session_client(params) {
             // The first name stays: a session is one client's.
@@ -118,6 +154,9 @@ impl Session {
         let mut capabilities = feature_requests::declared(&client.gateway, Era::Legacy);
         let tools = json!({ "listChanged": client.profile.mode == Mode::Proxy });
         capabilities.insert("tools".to_owned(), tools);
+        if version == WITH_TASKS {
+            capabilities.insert("tasks".to_owned(), tasks::declared());
+        }
         json!({
             "protocolVersion": version,
             "capabilities": capabilities,
@@ -189,11 +228,14 @@ fn instructions(client: &Client) -> String {
     }
 }
 
-async fn list(client: &Client, era: Era) -> Value {
-    let tools = match client.profile.mode {
+async fn list(client: &Client, era: Era, with_tasks: bool) -> Value {
+    let mut tools = match client.profile.mode {
         Mode::Gateway => definitions::all(client.profile.execute_tools),
         Mode::Proxy => proxy::list(client).await,
     };
+    if with_tasks {
+        tasks::name_support(client, &mut tools);
+    }
     let mut result = Map::new();
     result.insert("tools".to_owned(), Value::Array(tools));
     if era == Era::Modern {

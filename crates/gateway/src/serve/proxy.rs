@@ -142,6 +142,15 @@ pub(crate) async fn call(
 
 /// True when the tool is listed with a schema of its results. Clients compare whatever structured
 /// content they get with it, that of a refusal too, and lose what does not fit.
+/// True where its server lists a tool as one that can be called as a task.
+pub(crate) fn is_listed_as_task(client: &Client, name: &str) -> bool {
+    let snapshot = client.gateway.tool_snapshot();
+    let id = snapshot.names.get(name).filter(|id| client.offered(id));
+    let listed = id.and_then(|id| snapshot.tools.get(id));
+    let support = listed.and_then(|tool| tool.pointer("/execution/taskSupport"));
+    support.is_some_and(|support| support == "optional" || support == "required")
+}
+
 fn has_output_schema(client: &Client, id: &CapabilityId) -> bool {
     let snapshot = client.gateway.tool_snapshot();
     snapshot.tools.get(id).is_some_and(|tool| tool.get("outputSchema").is_some())

@@ -5,20 +5,21 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::call::CallOptions;
 use super::call_progress;
 use super::client::Client;
-use super::client_call::ClientCall;
+use super::client_call::{CallFollowing, ClientCall};
 use super::dispatch::Session;
 use super::lines::{MAX_LINE, Outbox};
 use super::message::{self, Incoming, Request, RpcError, code};
 use super::parked_calls::{self, CallStep, RequestIdentity, RunningCall};
 use super::progress_reporter::ProgressReporter;
 use super::server_requests;
+use super::tasks::Task;
 use crate::telemetry::TraceParent;
 
 /// How many requests are worked on at once.
@@ -266,7 +267,41 @@ struct Work {
 }
 
 impl Work {
-    async fn run(mut self, request: Request) {
+    async fn run(self, mut request: Request) {
+        match self.session.begin_task(&self.client, &mut request) {
+            None => self.work(request).await,
+            Some(Ok(task)) => self.follow(request, task).await,
+            Some(Err(error)) => self.answer(&request.id, Err(error)).await,
+        }
+    }
+
+    /// Answers a call with a task, and works on it under the name of the task.
+    async fn follow(self, request: Request, task: Arc<Task>) {
+        // No id of a request, in JSON, is what a task is called.
+        let Some((number, tokens)) = self.open.begin(task.id()) else {
+            let problem = RpcError::new(code::INTERNAL, "two tasks have one name");
+            return self.answer(&request.id, Err(problem)).await;
+        };
+        self.answer(&request.id, Ok(json!({ "task": task.to_json() }))).await;
+        // Its request is answered, so what is still said goes where the session's notices go.
+        let (outbox, _) = mpsc::channel(1);
+        let name = task.id().to_owned();
+        let mut work = Self { name, number, tokens, outbox, ..self };
+        let identity = RequestIdentity::of_other(&request);
+        let Some(mut call) = work.begin(request, identity, Some(&task)) else { return };
+        let outcome = tokio::select! {
+            step = call.next_step() => ended(step),
+            () = task.cancelled() => {
+                call.abandon().await;
+                Err(RpcError::new(code::INTERNAL, "the task was cancelled"))
+            }
+        };
+        task.end(outcome);
+        work.open.end(&work.name, work.number);
+        work.client.link.try_send(task.notification());
+    }
+
+    async fn work(mut self, request: Request) {
         let id = request.id.clone();
         let is_call = CALLS.contains(&request.method.as_str());
         let resumed = match is_call && parked_calls::is_modern(&request) {
@@ -279,7 +314,7 @@ impl Work {
         };
         let mut call = match resumed {
             Ok(Some(call)) => call,
-            Ok(None) => match self.begin(request, identity) {
+            Ok(None) => match self.begin(request, identity, None) {
                 Some(call) => call,
                 None => return,
             },
@@ -295,10 +330,7 @@ impl Work {
         };
         let outcome = match turn {
             CallStep::Asked => self.client.link.parked.park(call),
-            CallStep::Ended(ended) => ended.unwrap_or_else(|_| {
-                tracing::error!("a request ended without an answer");
-                Err(RpcError::new(code::INTERNAL, "the request failed inside"))
-            }),
+            step @ CallStep::Ended(_) => ended(step),
         };
         self.answer(&id, outcome).await;
     }
@@ -312,12 +344,22 @@ impl Work {
     }
 
     /// Begins to work on a request.
-    fn begin(&mut self, request: Request, identity: RequestIdentity) -> Option<RunningCall> {
+    fn begin(
+        &mut self,
+        request: Request,
+        identity: RequestIdentity,
+        task: Option<&Arc<Task>>,
+    ) -> Option<RunningCall> {
         let (client, session) = (Arc::clone(&self.client), Arc::clone(&self.session));
         let permits = self.permits.take()?;
-        let progress = call_progress::token(&request.params).map(|token| self.reporter(token));
+        let token = call_progress::token(&request.params);
+        let progress = match task {
+            None => token.map(|token| self.reporter(token)),
+            Some(task) => Some(self.task_reporter(task, token)),
+        };
+        let following = CallFollowing { progress, task: task.cloned() };
         let (call, questions) =
-            ClientCall::open(&client.link, identity.capabilities().cloned(), progress);
+            ClientCall::open(&client.link, identity.capabilities().cloned(), following);
         let options = CallOptions {
             argument_problem: None,
             cancellation: self.tokens.cancellation.clone(),
@@ -335,6 +377,19 @@ impl Work {
         }
     }
 
+    /// Says in a task how far its call is, and tells the client under its token where it has one.
+    fn task_reporter(&self, task: &Arc<Task>, token: Option<&Value>) -> Arc<ProgressReporter> {
+        let (task, token, client) = (Arc::clone(task), token.cloned(), Arc::clone(&self.client));
+        Arc::new(ProgressReporter::new(move |progress| {
+            if let Some(message) = &progress.message {
+                task.tell(message);
+            }
+            if let Some(token) = &token {
+                client.link.try_send(call_progress::line(token, progress));
+            }
+        }))
+    }
+
     /// Tells the client under its token how far the request is, until it is answered or cancelled.
     /// One that reads too slowly misses some of it, and no call waits for it.
     fn reporter(&self, token: &Value) -> Arc<ProgressReporter> {
@@ -346,6 +401,15 @@ impl Work {
             }
         }))
     }
+}
+
+/// What a request is answered with, whose client can be asked nothing in its result.
+fn ended(step: CallStep) -> Result<Value, RpcError> {
+    let CallStep::Ended(Ok(outcome)) = step else {
+        tracing::error!("a request ended without an answer");
+        return Err(RpcError::new(code::INTERNAL, "the request failed inside"));
+    };
+    outcome
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use super::*;
-use crate::serve::client_call::ClientCall;
+use crate::serve::client_call::{CallFollowing, ClientCall};
 use crate::serve::client_link::ClientLink;
 
 fn request(params: Value) -> Request {
@@ -16,7 +16,8 @@ fn request(params: Value) -> Request {
 /// A call that asks twice and says what it was told.
 fn call(link: &Arc<ClientLink>, of: &Request) -> RunningCall {
     let identity = RequestIdentity::of_call(of);
-    let (asking, questions) = ClientCall::open(link, identity.capabilities().cloned(), None);
+    let (asking, questions) =
+        ClientCall::open(link, identity.capabilities().cloned(), CallFollowing::default());
     let answer = async move {
         let mut told = Vec::new();
         for n in [1, 2] {

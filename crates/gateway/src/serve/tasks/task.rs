@@ -1,0 +1,213 @@
+//! One task: how it is, and what came of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use weaver_types::{Clock, Timestamp};
+
+use crate::serve::message::{self, RpcError, code};
+
+/// How often a client should ask how a task is, in milliseconds.
+const POLL_INTERVAL: u64 = 1_000;
+/// The key in `_meta` of the task that a message is about.
+const RELATED: &str = "io.modelcontextprotocol/related-task";
+
+/// A call that its client follows as a task.
+pub(crate) struct Task {
+    id: String,
+    clock: Arc<dyn Clock>,
+    created: Timestamp,
+    lifetime: Duration,
+    state: watch::Sender<TaskState>,
+    /// Cancelled when the client cancels the task: its call is given up.
+    cancellation: CancellationToken,
+}
+
+struct TaskState {
+    status: TaskStatus,
+    message: Option<String>,
+    updated: Timestamp,
+    outcome: Option<TaskOutcome>,
+}
+
+/// What came of the call.
+struct TaskOutcome {
+    result: Result<Value, RpcError>,
+    bytes: usize,
+}
+
+/// How a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TaskStatus {
+    Working,
+    /// Its client is asked something.
+    InputRequired,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+impl TaskStatus {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::InputRequired => "input_required",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
+impl Task {
+    pub(super) fn begin(id: String, clock: Arc<dyn Clock>, lifetime: Duration) -> Self {
+        let created = clock.now();
+        let status = TaskStatus::Working;
+        let state = TaskState { status, message: None, updated: created, outcome: None };
+        let (state, cancellation) = (watch::Sender::new(state), CancellationToken::new());
+        Self { id, clock, created, lifetime, state, cancellation }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// How long it is kept from its beginning on.
+    pub(crate) fn lifetime(&self) -> Duration {
+        self.lifetime
+    }
+
+    /// Done when the client has cancelled it.
+    pub(crate) async fn cancelled(&self) {
+        self.cancellation.cancelled().await;
+    }
+
+    /// Says how far its call is, in words.
+    pub(crate) fn tell(&self, message: &str) {
+        self.update(|state| state.message = Some(message.to_owned()));
+    }
+
+    /// Its client is asked something, for as long as the guard lives. A message that asks names the
+    /// task in its `_meta`.
+    pub(crate) fn ask(self: &Arc<Self>, params: &mut Value) -> InputRequired {
+        self.relate(params);
+        self.update(|state| state.status = TaskStatus::InputRequired);
+        InputRequired(Arc::clone(self))
+    }
+
+    /// Its call is over.
+    pub(crate) fn end(&self, result: Result<Value, RpcError>) {
+        let said = result.as_ref().ok().and_then(|result| result.get("isError"));
+        let failed = result.is_err() || said == Some(&Value::Bool(true));
+        let bytes = result.as_ref().map_or(0, |result| result.to_string().len());
+        self.update(|state| {
+            state.status = if failed { TaskStatus::Failed } else { TaskStatus::Completed };
+            state.message = None;
+            state.outcome = Some(TaskOutcome { result, bytes });
+        });
+    }
+
+    /// Cancels it; how it is then.
+    pub(super) fn cancel(&self) -> Result<Value, RpcError> {
+        if !self.update(|state| state.status = TaskStatus::Cancelled) {
+            let problem = format!("task `{}` has ended; it cannot be cancelled", self.id);
+            return Err(RpcError::new(code::INVALID_PARAMS, problem));
+        }
+        self.cancellation.cancel();
+        Ok(self.to_json())
+    }
+
+    /// Waits until it has ended; what its call was answered with.
+    pub(super) async fn result(&self) -> Result<Value, RpcError> {
+        let mut states = self.state.subscribe();
+        // The sender lives as long as the task.
+        let Ok(state) = states.wait_for(|state| state.status.is_final()).await else {
+            return Err(RpcError::new(code::INTERNAL, "the task is gone"));
+        };
+        let Some(outcome) = &state.outcome else {
+            let problem = format!("task `{}` was cancelled; it has no result", self.id);
+            return Err(RpcError::new(code::INVALID_PARAMS, problem));
+        };
+        let mut result = outcome.result.clone()?;
+        self.relate(&mut result);
+        Ok(result)
+    }
+
+    /// What is said to whoever waited for its result for as long as the session went on.
+    pub(super) fn still_working(&self) -> RpcError {
+        let problem = format!("task `{}` has not ended", self.id);
+        RpcError::new(code::INTERNAL, problem)
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.state.borrow().status.is_final()
+    }
+
+    /// True when it has ended and was kept for its time.
+    pub(super) fn has_expired(&self) -> bool {
+        self.has_ended() && self.clock.now().since(self.created) >= self.lifetime
+    }
+
+    pub(super) fn result_bytes(&self) -> usize {
+        self.state.borrow().outcome.as_ref().map_or(0, |outcome| outcome.bytes)
+    }
+
+    /// How it is, as its client sees it.
+    pub(crate) fn to_json(&self) -> Value {
+        let state = self.state.borrow();
+        let mut task = json!({
+            "taskId": self.id,
+            "status": state.status.as_str(),
+            "createdAt": self.created.rfc3339(),
+            "lastUpdatedAt": state.updated.rfc3339(),
+            "ttl": u64::try_from(self.lifetime.as_millis()).unwrap_or(u64::MAX),
+            "pollInterval": POLL_INTERVAL,
+        });
+        if let (Some(message), Some(task)) = (&state.message, task.as_object_mut()) {
+            task.insert("statusMessage".to_owned(), json!(message));
+        }
+        task
+    }
+
+    /// The line that tells how it is.
+    pub(crate) fn notification(&self) -> Vec<u8> {
+        message::notification_with("notifications/tasks/status", self.to_json())
+    }
+
+    /// Says in the `_meta` of a message that it is about this task.
+    fn relate(&self, message: &mut Value) {
+        let Some(fields) = message.as_object_mut() else { return };
+        let meta = fields.entry("_meta").or_insert_with(|| json!({}));
+        if let Some(meta) = meta.as_object_mut() {
+            meta.insert(RELATED.to_owned(), json!({ "taskId": self.id }));
+        }
+    }
+
+    /// Changes its state, unless it has ended.
+    fn update(&self, change: impl FnOnce(&mut TaskState)) -> bool {
+        self.state.send_if_modified(|state| {
+            let goes_on = !state.status.is_final();
+            if goes_on {
+                change(state);
+                state.updated = self.clock.now();
+            }
+            goes_on
+        })
+    }
+}
+
+/// The client of a task is asked something.
+pub(crate) struct InputRequired(Arc<Task>);
+
+impl Drop for InputRequired {
+    fn drop(&mut self) {
+        self.0.update(|state| state.status = TaskStatus::Working);
+    }
+}

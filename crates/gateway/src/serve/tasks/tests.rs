@@ -1,0 +1,124 @@
+use serde_json::json;
+use weaver_types::{ManualClock, Timestamp};
+
+use super::*;
+
+fn clock() -> Arc<ManualClock> {
+    Arc::new(ManualClock::new(Timestamp::parse_rfc3339("2026-01-02T03:04:05Z").unwrap()))
+}
+
+fn request(method: &str, params: Value) -> Request {
+    let params = params.as_object().cloned().unwrap();
+    Request { id: json!(1), method: method.to_owned(), params, argument_problem: None }
+}
+
+fn ids(tasks: &Tasks, cursor: Option<&Value>) -> (Vec<String>, Option<Value>) {
+    let params = cursor.map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
+    let page = tasks.list(params.as_object().unwrap()).unwrap();
+    let ids = page["tasks"].as_array().unwrap().iter();
+    let ids = ids.map(|task| task["taskId"].as_str().unwrap().to_owned()).collect();
+    (ids, page.get("nextCursor").cloned())
+}
+
+#[test]
+fn what_has_ended_is_kept_for_its_time_and_what_works_for_as_long_as_it_takes() {
+    let (tasks, clock) = (Tasks::default(), clock());
+    let begin = |seconds| {
+        let clock: Arc<dyn Clock> = clock.clone();
+        tasks.begin(&clock, Duration::from_secs(seconds)).unwrap()
+    };
+    let (short, long, working) = (begin(10), begin(100), begin(10));
+    short.end(Ok(json!({})));
+    long.end(Ok(json!({})));
+    clock.advance(Duration::from_secs(9));
+    assert_eq!(ids(&tasks, None).0.len(), 3);
+    clock.advance(Duration::from_secs(1));
+    let left = [long.id().to_owned(), working.id().to_owned()];
+    assert_eq!(ids(&tasks, None), (left.to_vec(), None));
+    let gone = request("tasks/get", json!({ "taskId": short.id() }));
+    let gone = tasks.find(&gone.params).err().unwrap();
+    assert_eq!(gone.code, code::INVALID_PARAMS);
+    assert!(gone.message.contains(short.id()), "{}", gone.message);
+}
+
+#[test]
+fn tasks_are_bounded_in_number_and_their_results_in_bytes() {
+    let (tasks, clock) = (Tasks::default(), clock());
+    let clock: Arc<dyn Clock> = clock;
+    let begin = || tasks.begin(&clock, USUAL_LIFETIME);
+    let all: Vec<_> = (0..MAX_TASKS).map(|_| begin().unwrap()).collect();
+    assert!(begin().is_err(), "all of them work");
+    all[3].end(Ok(json!({})));
+    all[1].end(Ok(json!({})));
+    let next = begin().unwrap();
+    let (first_page, cursor) = ids(&tasks, None);
+    assert!(!first_page.contains(&all[1].id().to_owned()), "the oldest that has ended is gone");
+    assert!(first_page.contains(&all[3].id().to_owned()));
+    let (mut seen, mut cursor) = (first_page, cursor);
+    while let Some(after) = cursor {
+        let (page, next) = ids(&tasks, Some(&after));
+        seen.extend(page);
+        cursor = next;
+    }
+    assert_eq!(seen.len(), MAX_TASKS);
+    assert_eq!(seen.last().map(String::as_str), Some(next.id()));
+
+    let large = || json!({ "text": "x".repeat(MAX_RESULTS / 3) });
+    for task in &all[4..8] {
+        task.end(Ok(large()));
+    }
+    let (left, _) = ids(&tasks, None);
+    let is_left = |task: &Arc<Task>| left.contains(&task.id().to_owned());
+    assert_eq!([3, 4, 5, 6, 7].map(|n| is_left(&all[n])), [false, false, true, true, true]);
+    assert!(is_left(&all[0]), "what works is never dropped");
+}
+
+#[test]
+fn a_task_ends_once_and_says_how() {
+    let (tasks, clock) = (Tasks::default(), clock());
+    let clock: Arc<dyn Clock> = clock;
+    let begin = || tasks.begin(&clock, USUAL_LIFETIME).unwrap();
+    let status = |task: &Task| task.to_json()["status"].clone();
+    let (good, refused, broken, cancelled) = (begin(), begin(), begin(), begin());
+    good.tell("half");
+    assert_eq!(
+        (status(&good), &good.to_json()["statusMessage"]),
+        (json!("working"), &json!("half"))
+    );
+    let mut asked = json!({ "message": "?" });
+    let guard = good.ask(&mut asked);
+    assert_eq!(status(&good), "input_required");
+    assert_eq!(
+        asked["_meta"]["io.modelcontextprotocol/related-task"],
+        json!({ "taskId": good.id() })
+    );
+    drop(guard);
+    assert_eq!(status(&good), "working");
+    good.end(Ok(json!({ "content": [], "isError": false })));
+    refused.end(Ok(json!({ "content": [], "isError": true })));
+    broken.end(Err(RpcError::new(code::INTERNAL, "no")));
+    assert_eq!(cancelled.cancel().unwrap()["status"], "cancelled");
+    cancelled.end(Ok(json!({})));
+    let all = [&good, &refused, &broken, &cancelled];
+    let wanted = ["completed", "failed", "failed", "cancelled"];
+    assert_eq!(all.map(|task| status(task)), wanted.map(|status| json!(status)));
+    assert_eq!(good.cancel().unwrap_err().code, code::INVALID_PARAMS);
+}
+
+#[test]
+fn how_long_a_task_is_kept_is_asked_for_and_bounded() {
+    let taken = |task: Value| {
+        let mut request = request("tools/call", json!({ "name": "x", "task": task }));
+        let taken = take_lifetime(&mut request).unwrap();
+        assert!(!request.params.contains_key("task"));
+        taken
+    };
+    assert_eq!(taken(json!({})), Ok(USUAL_LIFETIME));
+    assert_eq!(taken(json!({ "ttl": null })), Ok(USUAL_LIFETIME));
+    assert_eq!(taken(json!({ "ttl": 1_500 })), Ok(Duration::from_millis(1_500)));
+    assert_eq!(taken(json!({ "ttl": u64::MAX })), Ok(LONGEST_LIFETIME));
+    for bad in [json!(null), json!([]), json!({ "ttl": -1 }), json!({ "ttl": "1" })] {
+        assert_eq!(taken(bad).unwrap_err().code, code::INVALID_PARAMS);
+    }
+    assert!(take_lifetime(&mut request("tools/call", json!({ "name": "x" }))).is_none());
+}
