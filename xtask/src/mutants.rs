@@ -1,5 +1,6 @@
 //! `cargo xtask mutants`: breaks single files in many small ways, and says which ways no test sees.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, Result, bail};
@@ -18,17 +19,31 @@ const FILES: [&str; 7] = [
     "crates/trace-store/src/verify/walk.rs",
 ];
 
+/// The crates of which a sample is taken.
+const CRATES: [&str; 4] =
+    ["weaver-policy", "weaver-agent-kernel", "weaver-firewall", "weaver-trace-store"];
+
 /// How long the tests of one mutant may take, in seconds.
 const TIMEOUT: &str = "300";
 
-/// Which files.
+/// Where the mutants are built, so that each run finds what other crates were compiled to.
+const BUILD: &str = "target/mutants/build";
+
+/// Which files, or how many of all mutants.
 #[derive(clap::Args)]
 pub struct Args {
     /// Source files, from the root of the repository; without any, those of the highest authority.
     files: Vec<String>,
+    /// Instead of files: one of so many mutants of the crates that decide, call, mask and record,
+    /// evenly spread.
+    #[arg(long, value_name = "N", conflicts_with = "files")]
+    sample: Option<u32>,
+    /// Only this crate of the sample; may be given several times.
+    #[arg(long = "crate", value_name = "NAME", requires = "sample")]
+    crates: Vec<String>,
 }
 
-/// Mutates each file and runs the tests of its crate.
+/// Mutates each file, or a sample of each crate, and runs the tests of the crate.
 ///
 /// # Errors
 /// When `cargo mutants` is not installed, or a mutant survives.
@@ -36,23 +51,53 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     if cmd!(sh, "cargo mutants --version").quiet().ignore_stderr().read().is_err() {
         bail!("`cargo mutants` is missing: cargo install --locked cargo-mutants");
     }
-    let given: Vec<&str> = args.files.iter().map(String::as_str).collect();
-    let files = if given.is_empty() { FILES.as_slice() } else { &given };
+    // cargo-mutants makes only the last folder of its output.
+    sh.create_dir("target/mutants")?;
     let mut survived = Vec::new();
-    for file in files {
-        let package = package_of(file)?;
+    for Group { package, chosen } in groups(args)? {
+        let target = sh.current_dir().join(BUILD);
         let run = process::cargo(sh)
+            .env("CARGO_TARGET_DIR", target)
             .args(["mutants", "--jobs", "1", "--baseline", "skip", "--timeout", TIMEOUT])
-            .args(["--file", file, "--package", &package, "--test-package", &package])
-            .args(["--test-tool", "nextest", "--output", "target/mutants"]);
+            .args(["--package", &package, "--test-package", &package, "--test-tool", "nextest"])
+            .args(["--output", &format!("target/mutants/{package}")])
+            .args(chosen);
         if run.run().is_err() {
-            survived.push(*file);
+            survived.push(package);
         }
     }
     if !survived.is_empty() {
         bail!("mutants survived or could not be tested: {}", survived.join(", "));
     }
     Ok(())
+}
+
+/// Mutants of one package.
+struct Group {
+    package: String,
+    /// The arguments that choose them.
+    chosen: Vec<String>,
+}
+
+/// What to mutate, by package.
+fn groups(args: &Args) -> Result<Vec<Group>> {
+    if let Some(sample) = args.sample {
+        let shard = format!("0/{sample}");
+        let chosen = ["--shard", &shard, "--sharding", "round-robin"].map(str::to_owned);
+        let all = CRATES.iter().filter(|name| {
+            args.crates.is_empty() || args.crates.iter().any(|wanted| wanted == *name)
+        });
+        let group = |name: &&str| Group { package: (*name).to_owned(), chosen: chosen.to_vec() };
+        return Ok(all.map(group).collect());
+    }
+    let given: Vec<&str> = args.files.iter().map(String::as_str).collect();
+    let files = if given.is_empty() { FILES.as_slice() } else { &given };
+    let mut by_package = BTreeMap::<String, Vec<String>>::new();
+    for file in files {
+        let chosen = by_package.entry(package_of(file)?).or_default();
+        chosen.extend(["--file".to_owned(), (*file).to_owned()]);
+    }
+    Ok(by_package.into_iter().map(|(package, chosen)| Group { package, chosen }).collect())
 }
 
 /// The package that a file belongs to.

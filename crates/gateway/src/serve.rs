@@ -79,6 +79,8 @@ mod server;
 mod server_events;
 mod server_feature;
 mod server_requests;
+#[cfg(target_os = "linux")]
+mod standard_streams;
 mod stream;
 mod subscriptions;
 mod tasks;
@@ -149,7 +151,11 @@ pub fn run(config: Config, options: ServeOptions, profile: Option<&str>) -> Resu
             folder: std::env::current_dir().ok(),
             label: "standard input".to_owned(),
         };
-        let ended = server.serve_alone(&owner, tokio::io::stdin(), tokio::io::stdout()).await;
+        #[cfg(target_os = "linux")]
+        let (input, output) = (standard_streams::input(), standard_streams::output());
+        #[cfg(not(target_os = "linux"))]
+        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+        let ended = server.serve_alone(&owner, input, output).await;
         server.close().await;
         ended
     });

@@ -88,7 +88,7 @@ impl Tasks {
             .map_err(|error| RpcError::new(code::INTERNAL, error.to_string()))?;
         let task = Arc::new(Task::begin(id, Arc::clone(clock), lifetime));
         let mut table = self.lock();
-        table.make_room();
+        table.make_room(1);
         if table.by_number.len() >= MAX_TASKS {
             let problem = "too many tasks at once; wait for one, or cancel it";
             return Err(RpcError::new(code::INTERNAL, problem));
@@ -127,7 +127,7 @@ impl Tasks {
         let id = params.get("taskId").and_then(Value::as_str);
         let id = id.ok_or_else(|| invalid("`taskId` must be a string".to_owned()))?;
         let mut table = self.lock();
-        table.make_room();
+        table.make_room(0);
         let found = table.by_number.values().find(|task| task.id() == id);
         found.cloned().ok_or_else(|| {
             invalid(format!("task `{}` is not there; it has expired, or never was", shown(id)))
@@ -144,7 +144,7 @@ impl Tasks {
             }
         };
         let mut table = self.lock();
-        table.make_room();
+        table.make_room(0);
         let mut later = table.by_number.range(after..).skip_while(|(number, _)| **number == after);
         let page: Vec<_> = later.by_ref().take(PAGE).collect();
         let mut result = json!({
@@ -164,14 +164,14 @@ impl Tasks {
 }
 
 impl TaskTable {
-    /// Drops what has ended and is kept no longer: what has expired, and the oldest where there are
-    /// too many or their results are too large.
-    fn make_room(&mut self) {
+    /// Drops what has ended and is kept no longer: what has expired, and the oldest where with `more`
+    /// there are too many, or their results are too large.
+    fn make_room(&mut self, more: usize) {
         self.by_number.retain(|_, task| !task.has_expired());
         let mut bytes: usize = self.by_number.values().map(|task| task.result_bytes()).sum();
-        let mut count = self.by_number.len();
+        let mut count = self.by_number.len().saturating_add(more);
         self.by_number.retain(|_, task| {
-            let goes = task.has_ended() && (count >= MAX_TASKS || bytes > MAX_RESULTS);
+            let goes = task.has_ended() && (count > MAX_TASKS || bytes > MAX_RESULTS);
             if goes {
                 count = count.saturating_sub(1);
                 bytes = bytes.saturating_sub(task.result_bytes());
