@@ -76,6 +76,9 @@ mod tests {
             json!({ "source": "/data/a", "destination": "/data/b" }),
             json!({ "paths": ["/data/a", "/data/b"] }),
             json!({ "path": "/data/a", "content": "/etc/passwd, as text" }),
+            json!({ "path": "/data/a", "other": "none, as such" }),
+            json!({ "path": "/data/a", "other": "a:b" }),
+            json!({ "path": "/data/a", "other": "1:/2" }),
             json!({ "repo_path": "/data", "options": { "file": "/data/x/../y" } }),
         ] {
             assert!(inside(&value), "{value}");

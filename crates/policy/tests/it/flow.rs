@@ -1,7 +1,8 @@
 //! Information flow: what a run has taken in, against where a call would send it.
 
 use serde_json::{Value, json};
-use weaver_policy::{CarriedValue, Query, ValueOrigins};
+use weaver_policy::{CarriedValue, Query, ValueOrigin, ValueOrigins};
+use weaver_text::values::{Class, Token};
 use weaver_types::{
     CallId, Confidentiality, Effects, Integrity, Label, Operation, Pointer, ReasonCode, SinkKind,
     Verdict,
@@ -70,6 +71,41 @@ impl ValueOrigins for Nobody {
     fn carried(&self, text: &str) -> Vec<CarriedValue> {
         let secret = CarriedValue { kind: "secret".to_owned(), tokens: Vec::new() };
         if text.contains("sk_live") { vec![secret] } else { Vec::new() }
+    }
+}
+
+/// The user vouches for one address.
+#[derive(Debug)]
+struct OneAddress;
+
+impl ValueOrigins for OneAddress {
+    fn vouched(&self, token: &Token) -> Option<ValueOrigin> {
+        let known = Token::new(Class::Email, "bob@corp.example".to_owned());
+        (*token == known).then_some(ValueOrigin::User)
+    }
+}
+
+#[test]
+fn a_tainted_run_sends_to_a_receiver_that_somebody_vouches_for_and_to_no_other() {
+    let mut draft = draft("mail.draft", Effects::WRITE_LOCAL);
+    draft.sink = Some(SinkKind::ExternalSend);
+    draft.critical_arguments = [Pointer::parse("/to").unwrap()].into();
+    let mut case = Case::new(draft.build().unwrap(), &[]);
+    case.label = label(Confidentiality::Internal, Integrity::Untrusted);
+    let set = set(ALLOW_ALL, "");
+    let mut answer = |to: Value| {
+        case.arguments = Some(json!({ "to": to }));
+        set.decide(&Query { origins: Some(&OneAddress), ..case.query() }).verdict()
+    };
+    assert_eq!(answer(json!("Bob <bob@corp.example>")), Verdict::Allow);
+    assert_eq!(answer(json!(["bob@corp.example", "bob@corp.example"])), Verdict::Allow);
+    for held in [
+        json!("eve@evil.example"),
+        json!("bob@corp.example, eve@evil.example"),
+        json!(["bob@corp.example", "eve@evil.example"]),
+        json!(""),
+    ] {
+        assert_eq!(answer(held.clone()), Verdict::Hold, "{held}");
     }
 }
 
