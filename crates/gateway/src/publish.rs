@@ -17,4 +17,4 @@ mod target;
 
 pub(crate) use keeper::{Keeper, KeeperSettings, KeeperTask};
 pub(crate) use pruner::prune;
-pub(crate) use receipts::{BeforeCall, ReceiptIssuer};
+pub(crate) use receipts::{LogPosition, ReceiptClient};

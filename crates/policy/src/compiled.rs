@@ -15,8 +15,8 @@ use weaver_types::SensitivityTag;
 use crate::hash::NameMap;
 use crate::index::RuleIndex;
 use crate::matching::{Match, Sensitivity};
+use crate::name_condition::NameCondition;
 use crate::query::Query;
-use crate::roles::Roles;
 use crate::rule::Rule;
 use crate::truth::Truth;
 
@@ -268,7 +268,7 @@ fn sensitivity(query: &Query<'_>) -> u8 {
 
 /// Whether a match itself asks for anything but the capability's name that has no bits.
 fn asks_more(matches: &Match) -> bool {
-    matches.tags != Roles::default()
+    matches.tags != NameCondition::default()
         || !matches.intent.is_empty()
         || !matches.scope.is_empty()
         || !matches.principal.is_empty()

@@ -9,8 +9,8 @@ use weaver_types::{
 };
 
 use crate::argument::ArgumentPredicate;
+use crate::name_condition::NameCondition;
 use crate::pattern::Pattern;
-use crate::roles::{Roles, Tags};
 use crate::time_window::TimeWindow;
 
 /// A kind of sensitive data, or the word for none at all.
@@ -65,8 +65,8 @@ pub struct Match {
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub sink: BTreeSet<SinkKind>,
     /// Its tags.
-    #[serde(skip_serializing_if = "Roles::is_silent")]
-    pub tags: Tags,
+    #[serde(skip_serializing_if = "NameCondition::is_silent")]
+    pub tags: NameCondition,
     /// Its sensitivity is one of these.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub sensitivity: BTreeSet<Sensitivity>,
@@ -89,8 +89,8 @@ pub struct Match {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub principal: Vec<Pattern>,
     /// The principal's roles.
-    #[serde(skip_serializing_if = "Roles::is_silent")]
-    pub roles: Roles,
+    #[serde(skip_serializing_if = "NameCondition::is_silent")]
+    pub roles: NameCondition,
     /// The principal has each of these attributes, with a value that fits.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, Pattern>,

@@ -8,8 +8,8 @@ use weaver_types::{Authority, Check, Constraints, JustificationSource, ReasonCod
 
 use crate::enforcement::RuleEnforcement;
 use crate::matching::Match;
+use crate::name_condition::NameCondition;
 use crate::pattern::Pattern;
-use crate::roles::Roles;
 
 /// The least length of a justification where a rule does not say another.
 pub const MIN_JUSTIFICATION: u32 = 15;
@@ -61,8 +61,8 @@ impl Default for JustificationNeed {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Require {
     /// Roles.
-    #[serde(skip_serializing_if = "Roles::is_silent")]
-    pub roles: Roles,
+    #[serde(skip_serializing_if = "NameCondition::is_silent")]
+    pub roles: NameCondition,
     /// Permissions, all of them.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub permissions: BTreeSet<String>,

@@ -140,8 +140,8 @@ impl prune::PruneStore for State {
         Ok(self.page(seq, 1).next())
     }
 
-    fn stands(&mut self, namespace: Namespace, id: &str) -> Result<bool, LedgerError> {
-        Ok(self.records.stands(namespace, id))
+    fn is_there(&mut self, namespace: Namespace, id: &str) -> Result<bool, LedgerError> {
+        Ok(self.records.is_there(namespace, id))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Records in memory, and which of them end when: what both stores in memory keep.
+//! Records in memory, with an index of when they expire; both stores in memory have one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,12 @@ use crate::plan::{RecordLookup, VersionedRecord, Writes, plan};
 
 /// The records of one tenant by their ids, each namespace by itself, in the order of the
 /// namespaces: a look at one with few records does not go through those of all.
-type Spaces = Vec<IdMap<VersionedRecord>>;
+type NamespaceMaps = Vec<IdMap<VersionedRecord>>;
 
 /// Records by tenant, namespace and id.
 #[derive(Debug, Default)]
 pub(crate) struct RecordMap {
-    tenants: BTreeMap<Tenant, Spaces>,
+    tenants: BTreeMap<Tenant, NamespaceMaps>,
     expiring: BTreeSet<(Timestamp, RecordKey)>,
 }
 
@@ -60,7 +60,7 @@ impl RecordMap {
     }
 
     /// Whether any tenant has a record of this id.
-    pub(crate) fn stands(&self, namespace: Namespace, id: &str) -> bool {
+    pub(crate) fn is_there(&self, namespace: Namespace, id: &str) -> bool {
         let mut spaces = self.tenants.values().filter_map(|spaces| spaces.get(namespace as usize));
         spaces.any(|ids| ids.get(id).is_some())
     }

@@ -1,5 +1,6 @@
 //! The ledger on SQLite: rows are the only truth, one thread at a time writes them.
 
+mod aliases;
 mod answers;
 mod blobs;
 mod events;
@@ -9,7 +10,6 @@ mod foreign_objects;
 mod foreign_write;
 mod group_commit;
 mod lock;
-mod names;
 mod open;
 mod orphaned_blobs;
 mod pruning;

@@ -33,7 +33,7 @@ use crate::reveal::{self, Layer, Layers};
 
 pub use self::address::{email, host, url};
 pub use self::cell::{account, identifier, path, secret, told};
-pub use self::gram::{GRAM, cued, grams, words};
+pub use self::gram::{GRAM, cued_name, grams, words};
 pub use self::moment::{Day, day, is_time};
 pub use self::number::number;
 
@@ -118,7 +118,7 @@ pub fn said(text: &str, out: &mut Vec<Token>) {
         chunk::tokens(&words, at, word, out);
     }
     moment::days(&words, out);
-    gram::said(&words, out);
+    gram::push_word_tokens(&words, out);
     cell::accounts(&words, out);
     // What the wide reading finds in these words is theirs too, and a URL names its host.
     for token in destinations(&text).0 {

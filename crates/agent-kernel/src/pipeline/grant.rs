@@ -49,7 +49,7 @@ impl Kernel {
             evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
             evaluated
         };
-        let mut evaluated = self.decided(&policy, &mut question, &id, &tighten).await;
+        let mut evaluated = self.decide_and_resolve(&policy, &mut question, &id, &tighten).await;
         if evaluated.decision.allowed()
             && !caller.run.dry_run
             && let Some(target) = &evaluated.target

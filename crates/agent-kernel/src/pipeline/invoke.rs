@@ -131,7 +131,7 @@ impl Kernel {
             evaluated
         };
         let call = pending.call.clone();
-        let mut evaluated = self.decided(&policy, &mut question, &call, &tighten).await;
+        let mut evaluated = self.decide_and_resolve(&policy, &mut question, &call, &tighten).await;
         let released = match std::mem::take(&mut evaluated.holding) {
             HoldState::Released(released) => Some(released),
             _ => None,

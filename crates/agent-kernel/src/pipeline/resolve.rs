@@ -21,7 +21,8 @@ use crate::wait::{contained, within};
 /// Who ends a request when the resolver fails.
 const RESOLVER: &str = "resolver";
 
-/// What adds to a decision, so that no request is opened for what is denied anyway.
+/// Checks of the caller that can only tighten a decision. They run before a hold, so that no approval
+/// is asked for a call that is denied anyway.
 pub(crate) type Tighten<'a> = &'a (dyn Fn(Box<Evaluation>) -> Box<Evaluation> + Sync);
 
 /// What a resolver's answer means for the call.
@@ -33,19 +34,19 @@ enum ResolverOutcome {
     Refused(Box<Contribution>),
 }
 
-/// Lets the next call ask, also when this one is dropped.
-struct ResolverTurn<'k>(&'k Kernel, RequestId);
+/// One call asks at a time. Lets the next one ask, also when this one is dropped.
+struct AskingTurn<'k>(&'k Kernel, RequestId);
 
-impl Drop for ResolverTurn<'_> {
+impl Drop for AskingTurn<'_> {
     fn drop(&mut self) {
         self.0.holds.end_asking(&self.1);
     }
 }
 
 impl Kernel {
-    /// Decides on a call that is to be made, with all that follows when it is held. Where people
-    /// were asked, the question is that of afterwards.
-    pub(crate) async fn decided(
+    /// Decides on a call. One that is held is put to the resolver, if there is one, and decided again;
+    /// the time of the question is then that of the second decision.
+    pub(crate) async fn decide_and_resolve(
         &self,
         policy: &PolicySet,
         question: &mut Question<'_>,
@@ -54,8 +55,8 @@ impl Kernel {
     ) -> Box<Evaluation> {
         let evaluated = tighten(self.evaluate(policy, *question));
         let (caller, slot) = (question.caller, evaluated.slot.as_ref());
-        self.raised(caller, call, slot, &evaluated.signals).await;
-        let mut evaluated = self.held(policy, *question, call, evaluated).await;
+        self.record_signals(caller, call, slot, &evaluated.signals).await;
+        let mut evaluated = self.hold_if_needed(policy, *question, call, evaluated).await;
         let (Some(id), Some(port)) = (evaluated.request.clone(), &self.ports.resolver) else {
             return evaluated;
         };
@@ -65,7 +66,7 @@ impl Kernel {
                 // People take their time.
                 question.at = self.moment();
                 let again = tighten(self.evaluate(policy, *question));
-                self.held(policy, *question, call, again).await
+                self.hold_if_needed(policy, *question, call, again).await
             }
             ResolverOutcome::Refused(said) => {
                 evaluated.request = None;
@@ -75,7 +76,7 @@ impl Kernel {
     }
 
     /// What follows from a decision for the requests; nothing for most.
-    async fn held(
+    async fn hold_if_needed(
         &self,
         policy: &PolicySet,
         question: Question<'_>,
@@ -97,7 +98,7 @@ impl Kernel {
         if !self.holds.begin_asking(id) {
             return ResolverOutcome::Open;
         }
-        let _asking = ResolverTurn(self, id.clone());
+        let _asking = AskingTurn(self, id.clone());
         let Some(hold) = self.holds.get(id) else { return ResolverOutcome::Open };
         let request = &hold.open.request;
         let work = contained(|| port.resolver.resolve(request));

@@ -71,7 +71,7 @@ impl Kernel {
 
     /// Records that signals were raised, once as long as no other sort of them is: another text that
     /// raises the same alarm is told by the decisions.
-    pub(crate) async fn raised(
+    pub(crate) async fn record_signals(
         &self,
         caller: Caller<'_>,
         call: &CallId,

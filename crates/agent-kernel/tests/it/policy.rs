@@ -198,7 +198,7 @@ fn notes_and_shortlists_are_redacted() {
 fn a_principal_keeps_nothing_that_the_policy_in_force_takes_away() {
     let writers = |roles: &[&str]| {
         let mut rule = weaver_policy::Rule::new("writes", weaver_policy::Effect::Allow);
-        rule.require.roles = weaver_policy::Roles::any(["writer"]);
+        rule.require.roles = weaver_policy::NameCondition::any(["writer"]);
         Policy::new("roles").with_rule(rule).with_principal(principal("ana", roles))
     };
     let world = World::new(writers(&["writer"]));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::DriverError;
-use weaver_policy::{Effect, Policy, Roles, Rule};
+use weaver_policy::{Effect, NameCondition, Policy, Rule};
 use weaver_trace_store::MemoryLedger;
 use weaver_trace_store::project::Stats;
 use weaver_trace_store::query::Filter;
@@ -93,7 +93,7 @@ fn an_error_stands_in_the_log_redacted_and_an_unknown_capability_too() {
 fn a_denial_stands_in_the_log_and_in_the_statistics_by_its_reason() {
     let recorded = &case("K03")["deny"];
     let mut rule = Rule::new("writers", Effect::Allow);
-    rule.require.roles = Roles::any(["another"]);
+    rule.require.roles = NameCondition::any(["another"]);
     let (world, ledger) = world(Policy::new("roles").with_rule(rule));
     world.tool("w", Effects::WRITE_LOCAL);
     let done = world.call(&world.run(), &ana(), &Asked::new("w"));

@@ -36,7 +36,8 @@ impl ItemChange {
             }
             // What cannot be a capability cannot be compared as one.
             _ => {
-                let what = "is not a capability before or after, so nothing can be said of it";
+                let what =
+                    "cannot be compared: the old or the new version is not a valid capability";
                 changes.push(("item".to_owned(), what.to_owned(), AuthorityWidening));
             }
         }

@@ -9,8 +9,9 @@ use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock};
 
 use super::args::{Init, Update as Args};
-use super::{ask, found, questions, secrets, shown};
+use super::{ask, found, questions, secrets};
 use crate::output::OutputFormat;
+use crate::policy::signing::with_key_hint;
 use crate::shared_args::{Json, PassphraseFrom};
 use crate::{Exit, Failure, config_path, output};
 
@@ -45,10 +46,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     for (name, problem) in &changes.away {
         selection.leave_out(name.as_str(), &format!("it did not start: {problem}"));
     }
-    let found = Found { config: &file, selection: &selection, changes: &changes };
-    output::aside(&found.text());
+    let report = UpdateReport { config: &file, selection: &selection, changes: &changes };
+    output::aside(&report.text());
     if selection.servers.is_empty() && changes.new.is_empty() {
-        return found.print(args.output.format());
+        return report.print(args.output.format());
     }
     if !args.yes {
         if !questions::has_terminal() {
@@ -59,30 +60,26 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         questions::yes("Take this in?")?;
     }
     let key = args.key.clone().unwrap_or_else(|| update.root_key());
-    let key_file = KeyFile::read(&key).map_err(|error| moved(&key, error.into()))?;
+    let key_file = KeyFile::read(&key).map_err(|error| with_key_hint(&key, error.into()))?;
     let passphrase = match args.passphrase.passphrase_fd {
         Some(fd) => Passphrase::from_descriptor(fd)?,
         None => Passphrase::ask(&format!("Passphrase of {}: ", key.display()))?,
     };
     let key = key_file.open(&passphrase)?;
     secrets::store(place, &mut selection);
-    let found = Found { config: &file, selection: &selection, changes: &changes };
+    let report = UpdateReport { config: &file, selection: &selection, changes: &changes };
     update.apply(&selection, &changes, &key, now)?;
-    found.print(args.output.format())
-}
-
-fn moved(key: &Path, failure: Failure) -> Failure {
-    failure.next(format!("name the root key with `--key FILE`; it is not at {}", shown(key)))
+    report.print(args.output.format())
 }
 
 /// What an update found.
-struct Found<'a> {
+struct UpdateReport<'a> {
     config: &'a Path,
     selection: &'a Selection,
     changes: &'a Changes,
 }
 
-impl Found<'_> {
+impl UpdateReport<'_> {
     fn text(&self) -> String {
         let mut out = String::new();
         for server in &self.selection.servers {
@@ -95,7 +92,7 @@ impl Found<'_> {
         }
         for id in &self.changes.changed {
             let more = match self.changes.raised.contains(id) {
-                true => ", and its words speak of more than its contract allows",
+                true => ", and its description speaks of more than its contract allows",
                 false => "",
             };
             out.push_str(&format!(
@@ -106,7 +103,7 @@ impl Found<'_> {
         }
         for id in &self.changes.suspicious {
             out.push_str(&format!(
-                "{} tool {id}: its words speak to the model, and it gets no contract; look at it with \
+                "{} tool {id}: its description gives the model instructions, so it gets no contract; look at it with \
                  `weaver contracts diff`\n",
                 output::bad("waits")
             ));

@@ -47,8 +47,9 @@ impl SigningArgs {
     }
 }
 
-fn with_key_hint(key: &Path, failure: Failure) -> Failure {
-    failure.next(format!("name the root key with `--key FILE`; it is not at {}", key.display()))
+/// Says how the root key is named, beside why it could not be read.
+pub(crate) fn with_key_hint(key: &Path, failure: Failure) -> Failure {
+    failure.next(format!("name the root key with `--key FILE` if it is not {}", key.display()))
 }
 
 /// Says that a version is in force.

@@ -82,7 +82,7 @@ impl LessonError {
 
 /// What is known of one word for one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Known {
+struct WordWeight {
     /// From nothing to one: each acceptance takes half of the way that is left.
     strength: u64,
     /// When that was.
@@ -103,7 +103,7 @@ pub struct Lesson {
 /// Words of requests whose route was accepted, by the item that was accepted.
 ///
 /// A router uses them only where a request brings them: [`RouteRequest::taught`]. They lift an item
-/// by at most the best score, never hide one, and say nothing about what may not be seen.
+/// by at most the best score, never hide one, and tell nothing about items that the caller may not see.
 /// Only the stems of words are kept, no numbers and no texts; each counts half after a while. What
 /// may have been written by somebody else than the user is refused.
 ///
@@ -124,7 +124,7 @@ pub struct Lesson {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lessons {
     bounds: LessonBounds,
-    items: BTreeMap<CapabilityId, BTreeMap<Box<str>, Known>>,
+    items: BTreeMap<CapabilityId, BTreeMap<Box<str>, WordWeight>>,
     /// The items that were accepted for a word.
     words: BTreeMap<Box<str>, BTreeSet<CapabilityId>>,
 }
@@ -166,7 +166,7 @@ impl Lessons {
         let mut known = self.take(id);
         for word in words {
             let before = known.get(&word).map_or(0, |known| self.strength(*known, now));
-            known.insert(word, Known { strength: u64::midpoint(before, ONE), at: now });
+            known.insert(word, WordWeight { strength: u64::midpoint(before, ONE), at: now });
         }
         self.keep_strongest(&mut known, now);
         for word in known.keys() {
@@ -184,14 +184,14 @@ impl Lessons {
     /// Everything that was learned, as strong as it is now, by item and word.
     #[must_use]
     pub fn list(&self, now: Timestamp) -> Vec<Lesson> {
-        let lesson = |id: &CapabilityId, word: &str, known: Known| Lesson {
+        let lesson = |id: &CapabilityId, word: &str, known: WordWeight| Lesson {
             id: id.to_string(),
             word: word.to_owned(),
             strength: self.strength(known, now) * 1000 / ONE,
         };
         let items = self.items.iter();
         let of = |(id, known)| {
-            let words: &BTreeMap<Box<str>, Known> = known;
+            let words: &BTreeMap<Box<str>, WordWeight> = known;
             words.iter().map(move |(word, known)| lesson(id, word, *known))
         };
         items.flat_map(of).collect()
@@ -230,7 +230,7 @@ impl Lessons {
     }
 
     /// Halved for each half-life, and along a straight line between.
-    fn strength(&self, known: Known, now: Timestamp) -> u64 {
+    fn strength(&self, known: WordWeight, now: Timestamp) -> u64 {
         let (age, half) = (now.since(known.at).as_micros(), self.bounds.half_life.as_micros());
         if half == 0 {
             return 0;
@@ -241,7 +241,7 @@ impl Lessons {
         strength - fixed::mul(strength / 2, rest)
     }
 
-    fn keep_strongest(&self, known: &mut BTreeMap<Box<str>, Known>, now: Timestamp) {
+    fn keep_strongest(&self, known: &mut BTreeMap<Box<str>, WordWeight>, now: Timestamp) {
         known.retain(|_, known| self.strength(*known, now) > FORGOTTEN);
         while known.len() > self.bounds.words {
             let weakest = known.iter().min_by_key(|(_, known)| self.strength(**known, now));
@@ -251,7 +251,7 @@ impl Lessons {
     }
 
     fn drop_weakest(&mut self, now: Timestamp) {
-        let strength = |known: &BTreeMap<Box<str>, Known>| {
+        let strength = |known: &BTreeMap<Box<str>, WordWeight>| {
             known.values().map(|known| self.strength(*known, now)).max()
         };
         let weakest = self.items.iter().min_by_key(|(_, known)| strength(known));
@@ -261,7 +261,7 @@ impl Lessons {
     }
 
     /// Takes out all that is known of an item.
-    fn take(&mut self, id: &CapabilityId) -> BTreeMap<Box<str>, Known> {
+    fn take(&mut self, id: &CapabilityId) -> BTreeMap<Box<str>, WordWeight> {
         let known = self.items.remove(id).unwrap_or_default();
         for word in known.keys() {
             let Some(ids) = self.words.get_mut(word) else { continue };

@@ -5,12 +5,12 @@ mod denied;
 mod descriptors;
 mod error;
 mod files;
+mod filter_context;
 mod kernel_files;
 mod limits;
 mod namespace;
 mod network;
 mod privileges;
-mod reach;
 mod rules;
 mod seccomp;
 mod user;
@@ -23,7 +23,7 @@ use super::launch::Confined;
 use super::{ConfineError, Confinement, Demand, Enforced, Neighbours, Network, Protection};
 use cover::Covering;
 use error::ProtectionError;
-use reach::AllowedAddresses;
+use filter_context::FilterContext;
 use user::Account;
 
 /// What came of the steps: what is in force, and why the rest is not.
@@ -58,7 +58,7 @@ pub(super) fn confine(
     let account =
         account.map_err(|error| lacking(&BTreeSet::from([Protection::User]), error.to_string()))?;
     let covered = cover(&denied, &mut progress);
-    // Without neighbours to reach, the rules for files are the narrower way.
+    // Without neighbours to context, the rules for files are the narrower way.
     let covering = match confinement.neighbours {
         Neighbours::Open if covered => Covering::Mounts,
         Neighbours::Open | Neighbours::Closed => Covering::None,
@@ -113,14 +113,14 @@ fn cover(denied: &BTreeSet<PathBuf>, progress: &mut Progress) -> bool {
 fn filter_calls(denied: &BTreeSet<PathBuf>, covered: bool, progress: &mut Progress) {
     let process = rustix::process::getpid();
     let traced_by_rules = progress.enforced.protections.contains(&Protection::Files);
-    let reach = AllowedAddresses {
+    let context = FilterContext {
         process: process.as_raw_nonzero().get().unsigned_abs(),
         own_group: rustix::process::getpgrp() == process,
         traced_by_rules,
         state_covered: denied.is_empty() || covered || !owns_any(denied),
     };
-    let outcome = seccomp::restrict(reach);
-    if reach.state_covered || outcome.is_ok() {
+    let outcome = seccomp::restrict(context);
+    if context.state_covered || outcome.is_ok() {
         progress.step(Protection::Metadata, Ok(()));
     }
     progress.step(Protection::SystemCalls, outcome);

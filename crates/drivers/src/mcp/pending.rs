@@ -110,7 +110,7 @@ impl Pending {
     }
 
     /// Forgets a request whose caller has gone. False when it was ended already.
-    pub(crate) fn forget(&self, id: u64) -> bool {
+    pub(crate) fn give_up(&self, id: u64) -> bool {
         let mut table = self.lock();
         let Some(entry) = table.open.remove(&id) else { return false };
         if let Some(late) = entry.late {
@@ -187,7 +187,7 @@ mod tests {
         let last = MAX_LATE as u64 + 10;
         for id in 1..=last {
             drop(pending.open(id, None, Some(Box::new(drop))).unwrap());
-            assert!(pending.forget(id));
+            assert!(pending.give_up(id));
         }
         let gone = || Err(lost());
         assert_eq!(pending.complete(10, gone()), Delivered::Nowhere);
@@ -200,7 +200,7 @@ mod tests {
     fn nothing_is_told_of_a_connection_that_has_ended() {
         let pending = Pending::default();
         drop(pending.open(1, None, Some(Box::new(drop))).unwrap());
-        pending.forget(1);
+        pending.give_up(1);
         pending.close(&lost());
         assert_eq!(pending.complete(1, Err(lost())), Delivered::Nowhere);
     }

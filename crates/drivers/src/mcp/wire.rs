@@ -415,7 +415,7 @@ struct CancelGuard<'a> {
 
 impl Drop for CancelGuard<'_> {
     fn drop(&mut self) {
-        let open = self.wire.inbox.pending.forget(self.id);
+        let open = self.wire.inbox.pending.give_up(self.id);
         if self.tell && open {
             self.wire.cancel(self.id);
         }

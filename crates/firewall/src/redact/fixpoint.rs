@@ -52,7 +52,7 @@ pub(crate) fn find_values(
     let lookalikes = if rules.escapes { barriers.clone() } else { Vec::new() };
     if !masked.is_empty() {
         barriers.extend_from_slice(masked);
-        barriers = joined(barriers);
+        barriers = merge_overlaps(barriers);
     }
     let view = UnmaskedView::new(text, &barriers);
     let mut anchors = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn find_values(
             break;
         }
         barriers.extend(fresh.iter().cloned());
-        barriers = joined(barriers);
+        barriers = merge_overlaps(barriers);
         let view = UnmaskedView::new(text, &barriers);
         let mut more = Vec::new();
         for near in neighbourhoods(&view, &fresh) {
@@ -75,7 +75,7 @@ pub(crate) fn find_values(
         if round == ROUNDS {
             more.iter_mut().for_each(|f| f.range = piece(text, &barriers, &f.range));
         }
-        fresh = joined(more.iter().map(|f| f.range.clone()).collect());
+        fresh = merge_overlaps(more.iter().map(|f| f.range.clone()).collect());
         all.extend(more);
         all = union(all);
     }
@@ -150,8 +150,8 @@ fn neighbourhoods(view: &UnmaskedView<'_>, fresh: &[Range<usize>]) -> Vec<Neighb
     all
 }
 
-/// Adds what other readings of a part hold, and takes over what stands in its accepted stretch, as
-/// ranges of the first text.
+/// Adds the values of the decoded views of a part, and keeps those that begin in its accepted stretch,
+/// as ranges of the original text.
 fn accept(
     rules: ActiveRules<'_>,
     part: &ScannedPart<'_>,
@@ -159,7 +159,7 @@ fn accept(
     out: &mut Vec<Detection>,
 ) {
     let ScannedPart { view, accepted, offset, .. } = part;
-    if !read_otherwise(rules, part.window, &mut found) {
+    if !find_in_decoded_views(rules, part.window, &mut found) {
         // More is hidden than can be read: nothing of it is shown.
         out.push(Detection { range: view.original(accepted), rule: rules.engine.unread() });
     }
@@ -173,7 +173,7 @@ fn accept(
 
 /// What is found in the other readings of a text: values that stand there encoded or hidden. False
 /// when there are more readings than room.
-fn read_otherwise(
+fn find_in_decoded_views(
     rules: ActiveRules<'_>,
     window: &ScanWindow<'_>,
     found: &mut Vec<Detection>,
@@ -203,8 +203,8 @@ fn piece(text: &str, barriers: &[Range<usize>], value: &Range<usize>) -> Range<u
     start.min(value.start)..end.max(value.end)
 }
 
-/// The same stretches in order, those that overlap or touch made one.
-fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+/// The same stretches in order, those that overlap merged into one.
+fn merge_overlaps(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|r| r.start);
     let mut out: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
     for range in ranges {

@@ -27,7 +27,7 @@ use super::word_table::WordTable;
 use super::{Config, MEMORY};
 
 /// Where the store lies when nothing is said.
-const LEDGER: &str = ".weaver/ledger.db";
+const DEFAULT_STORE: &str = ".weaver/ledger.db";
 
 /// The outcome of resolving a configuration.
 pub(super) struct Resolved {
@@ -83,7 +83,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let RunSection { settings, idle, session, placeholders, frame_tokens, redaction } =
         run::read(file, toml.get("run"), &mut out);
     let inbox = path(toml.get("store"), "inbox", ".weaver/inbox", &base, &mut out);
-    let store = path(toml.get("store"), "path", LEDGER, &base, &mut out);
+    let store = path(toml.get("store"), "path", DEFAULT_STORE, &base, &mut out);
     let memory = memory::read(remembered, &base, store.as_deref(), &mut out);
     let log = log::read(toml.get("log"), &context, &mut out);
     let http = http::read(toml.get("http"), &context, &mut out);
@@ -137,7 +137,7 @@ pub(super) fn store_path(file: &Path, toml: &Node, out: &mut Vec<Finding>) -> Op
     if let Some(section) = section {
         STORE.check(section, out);
     }
-    path(section, "path", LEDGER, base, out)
+    path(section, "path", DEFAULT_STORE, base, out)
 }
 
 /// True when the tools of the one server keep their names.

@@ -173,7 +173,7 @@ impl HttpSessions {
 async fn collect_notices(session: std::sync::Weak<HttpSession>) {
     loop {
         let Some(open) = session.upgrade() else { return };
-        let line = tokio::time::timeout(INTERVAL, open.messages.changed()).await;
+        let line = tokio::time::timeout(INTERVAL, open.messages.next_notice()).await;
         if let Ok(line) = line {
             open.notices.push(line);
         }

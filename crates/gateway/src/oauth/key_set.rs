@@ -16,12 +16,12 @@ const WHAT: &str = "the keys of the issuer";
 /// The most keys of one issuer.
 const MAX_KEYS: usize = 100;
 /// For how long keys are kept where the issuer does not say, and at least and at most where it does.
-const USUAL: Duration = Duration::from_secs(60 * 60);
-const LEAST: Duration = Duration::from_secs(5 * 60);
-const MOST: Duration = Duration::from_secs(24 * 60 * 60);
+const DEFAULT_LIFETIME: Duration = Duration::from_secs(60 * 60);
+const MIN_LIFETIME: Duration = Duration::from_secs(5 * 60);
+const MAX_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// After how long keys are asked for again because one is missing. Anybody can name keys that do not
 /// exist.
-const AGAIN: Duration = Duration::from_secs(30);
+const REFETCH_PAUSE: Duration = Duration::from_secs(30);
 /// After how long they are asked for again when that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
@@ -62,8 +62,8 @@ impl KeySet {
         if state.verifies(jwt) {
             return Ok(());
         }
-        let stale = state.keys.as_ref().is_some_and(|keys| keys.at.elapsed() >= AGAIN);
-        if stale && state.is_rotated(jwt) {
+        let stale = state.keys.as_ref().is_some_and(|keys| keys.at.elapsed() >= REFETCH_PAUSE);
+        if stale && state.key_may_be_missing(jwt) {
             state.fetch(web, issuer).await?;
             if state.verifies(jwt) {
                 return Ok(());
@@ -82,8 +82,9 @@ impl State {
         keys.filter(fitting).any(|key| jwt.verify(key))
     }
 
-    /// Whether the token names a key that is not among those that are known.
-    fn is_rotated(&self, jwt: &Jwt<'_>) -> bool {
+    /// Whether the key of the token can be one that was not fetched yet: it names none, or one that is
+    /// not among those that are known.
+    fn key_may_be_missing(&self, jwt: &Jwt<'_>) -> bool {
         let Some(wanted) = jwt.key_id() else { return true };
         let known = |fetched: &FetchedKeys| {
             fetched.keys.iter().any(|key| key.key_id.as_deref() == Some(wanted))
@@ -107,7 +108,7 @@ impl State {
                 Ok(())
             }
             Err(error) => {
-                tracing::error!(issuer = issuer.issuer, %error, "no token of the issuer is taken");
+                tracing::error!(issuer = issuer.issuer, %error, "the keys of the issuer cannot be fetched, so its tokens are refused");
                 self.failed = Some((Instant::now(), error.clone()));
                 Err(TokenError::Unavailable(error))
             }
@@ -135,6 +136,9 @@ async fn fetched(web: &OAuthHttpClient, issuer: &TrustedIssuer) -> Result<Fetche
         return Err(wrong("it has more than 100 keys"));
     }
     let keys: Arc<[Jwk]> = keys.iter().filter_map(Jwk::read).collect();
-    let (at, life) = (Instant::now(), document.max_age.unwrap_or(USUAL).clamp(LEAST, MOST));
+    let (at, life) = (
+        Instant::now(),
+        document.max_age.unwrap_or(DEFAULT_LIFETIME).clamp(MIN_LIFETIME, MAX_LIFETIME),
+    );
     Ok(FetchedKeys { keys, at, until: at + life })
 }

@@ -15,7 +15,7 @@ use weaver_types::signature::SigningKey;
 use weaver_types::{Clock, Random};
 
 use super::backoff::pause;
-use super::receipts::{MAX_WAITING, ReceiptIssuer, ReceiptRequest, receipt_of};
+use super::receipts::{MAX_WAITING, ReceiptClient, ReceiptRequest, receipt_of};
 use super::signing::{Signing, SigningError};
 use super::status::{self, Reached, Signed, Status, Trouble};
 use super::target::{self, PublishError, Target};
@@ -71,7 +71,7 @@ pub(crate) struct Keeper {
     forked: bool,
     /// Receipts that are asked for.
     receipts: mpsc::Receiver<ReceiptRequest>,
-    issuer: ReceiptIssuer,
+    issuer: ReceiptClient,
 }
 
 /// A running keeper; [`KeeperTask::end`] ends it.
@@ -121,7 +121,7 @@ impl Keeper {
         let trust =
             Trust { witnesses: settings.witnesses.clone(), ..Trust::of(signing.key.clone()) };
         let (ask, receipts) = mpsc::channel(MAX_WAITING);
-        let issuer = ReceiptIssuer::new(&ledger, ask);
+        let issuer = ReceiptClient::new(&ledger, ask);
         Ok(Self {
             ledger,
             signing: Arc::new(signing),
@@ -143,7 +143,7 @@ impl Keeper {
     }
 
     /// Who has it make receipts.
-    pub(crate) fn issuer(&self) -> ReceiptIssuer {
+    pub(crate) fn issuer(&self) -> ReceiptClient {
         self.issuer.clone()
     }
 

@@ -24,27 +24,27 @@ pub(super) struct ReceiptRequest {
 
 /// Has the keeper of the log make receipts.
 #[derive(Clone)]
-pub(crate) struct ReceiptIssuer {
+pub(crate) struct ReceiptClient {
     ledger: Arc<SqliteLedger>,
     requests: mpsc::Sender<ReceiptRequest>,
 }
 
 /// The log before a call.
-pub(crate) struct BeforeCall(u64);
+pub(crate) struct LogPosition(u64);
 
-impl ReceiptIssuer {
+impl ReceiptClient {
     pub(super) fn new(ledger: &Arc<SqliteLedger>, requests: mpsc::Sender<ReceiptRequest>) -> Self {
         Self { ledger: Arc::clone(ledger), requests }
     }
 
     /// Notes how far the log is before a call begins.
-    pub(crate) fn before_call(&self) -> Option<BeforeCall> {
-        self.ledger.head().ok().map(|head| BeforeCall(head.size))
+    pub(crate) fn before_call(&self) -> Option<LogPosition> {
+        self.ledger.head().ok().map(|head| LogPosition(head.size))
     }
 
     /// The receipt of a call that has ended: its events, under a checkpoint that is signed for it.
     /// `None` where the log cannot be signed now.
-    pub(crate) async fn issue(&self, call: CallId, before: BeforeCall) -> Option<Value> {
+    pub(crate) async fn issue(&self, call: CallId, before: LogPosition) -> Option<Value> {
         let (tell, told) = oneshot::channel();
         let request = ReceiptRequest { call, since: before.0, tell };
         self.requests.send(request).await.ok()?;

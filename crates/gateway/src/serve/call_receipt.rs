@@ -5,13 +5,13 @@ use weaver_types::CallId;
 
 use super::gateway::Gateway;
 use super::render::Reply;
-use crate::publish::BeforeCall;
+use crate::publish::LogPosition;
 
 /// Under which name a client asks for a receipt, and gets it.
 const RECEIPT: &str = "weaver/receipt";
 
 /// A receipt that a client asked for, before its call began.
-pub(crate) struct WantedReceipt(Option<BeforeCall>);
+pub(crate) struct WantedReceipt(Option<LogPosition>);
 
 impl WantedReceipt {
     /// What the parameters of a request ask for.

@@ -21,12 +21,12 @@ use super::error::ServeError;
 use super::memory;
 use super::open::GatewayParts;
 use super::own_tools;
-use super::run_keeper::RunSource;
+use super::run_keeper::RunFactory;
 use super::runs::Runs;
 use super::tool_snapshot::ToolSnapshot;
 use super::upstreams::Upstreams;
 use crate::config::{Config, WordTable};
-use crate::publish::ReceiptIssuer;
+use crate::publish::ReceiptClient;
 use crate::telemetry::Telemetry;
 
 /// The gateway.
@@ -55,7 +55,7 @@ pub(crate) struct Gateway {
     /// Counts the changes of the list of tools.
     changes: watch::Sender<u64>,
     /// Makes receipts of calls, where the log is signed.
-    pub(crate) receipts: Option<ReceiptIssuer>,
+    pub(crate) receipts: Option<ReceiptClient>,
     /// Builds the index of the log until the gateway ends.
     _index: Option<IndexKeeper>,
 }
@@ -77,7 +77,7 @@ impl Gateway {
             receipts,
             ..
         } = opened;
-        let source = RunSource {
+        let source = RunFactory {
             settings: config.run.clone(),
             idle: config.idle,
             clock: Arc::clone(&clock),

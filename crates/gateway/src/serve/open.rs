@@ -23,7 +23,7 @@ use super::own_tools;
 use super::salt;
 use super::timer::TokioTimer;
 use crate::config::{self, Config, redaction, sentinel};
-use crate::publish::{Keeper, KeeperSettings, ReceiptIssuer};
+use crate::publish::{Keeper, KeeperSettings, ReceiptClient};
 use crate::telemetry::{Exporter, Telemetry};
 
 /// The most bytes that are kept behind handles; the oldest results go first.
@@ -48,7 +48,7 @@ pub(crate) struct GatewayParts {
     /// Signs the log and publishes checkpoints.
     pub(crate) keeper: Option<Keeper>,
     /// Makes receipts of calls, where the log is signed.
-    pub(crate) receipts: Option<ReceiptIssuer>,
+    pub(crate) receipts: Option<ReceiptClient>,
     /// The ledger and what ends in it.
     pub(crate) pruning: Option<(Arc<SqliteLedger>, Retention)>,
     /// What is counted.

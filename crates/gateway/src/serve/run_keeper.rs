@@ -15,7 +15,7 @@ use super::error::ServeError;
 
 /// Holds the current run of one client of a principal.
 pub(crate) struct RunKeeper {
-    source: RunSource,
+    source: RunFactory,
     principal: Principal,
     client: ClientKey,
     current: Mutex<Option<ActiveRun>>,
@@ -29,9 +29,9 @@ struct ActiveRun {
     inherited: bool,
 }
 
-/// What all runs of a gateway have in common.
+/// Begins the runs of a gateway, with what all of them have in common.
 #[derive(Clone)]
-pub(crate) struct RunSource {
+pub(crate) struct RunFactory {
     pub(crate) settings: RunSettings,
     /// After how long without a call a run ends.
     pub(crate) idle: Duration,
@@ -39,7 +39,7 @@ pub(crate) struct RunSource {
     pub(crate) random: Arc<dyn Random>,
 }
 
-impl RunSource {
+impl RunFactory {
     /// A fresh run.
     pub(crate) fn begin(&self, principal: &Principal) -> Result<RunContext, ServeError> {
         let run =
@@ -52,14 +52,14 @@ impl RunSource {
 
     /// True for a run that nobody used for too long. What is stored may be older than the last use
     /// by as much as writing is put off.
-    pub(crate) fn is_over(&self, last_used: Timestamp, now: Timestamp) -> bool {
+    pub(crate) fn is_stored_run_over(&self, last_used: Timestamp, now: Timestamp) -> bool {
         now.since(last_used) > self.idle + self.idle / 16
     }
 }
 
 impl RunKeeper {
     /// The keeper of a client.
-    pub(crate) fn new(source: RunSource, principal: Principal, client: ClientKey) -> Self {
+    pub(crate) fn new(source: RunFactory, principal: Principal, client: ClientKey) -> Self {
         Self { source, principal, client, current: Mutex::new(None) }
     }
 
@@ -162,7 +162,7 @@ impl RunKeeper {
         active.inherited = own.is_none() && old.is_some();
         let Some(stored) = own.or(old) else { return Ok((active, None)) };
         let run = stored.context(&active.run);
-        if self.source.is_over(stored.last_used, now) {
+        if self.source.is_stored_run_over(stored.last_used, now) {
             return Ok((active, Some(run)));
         }
         active.run = run;
@@ -202,8 +202,8 @@ impl RunKeeper {
     }
 }
 
-/// Records that a run is over, with what is written beside it. A run that cannot be read keeps nobody
-/// from going on: then what stands beside it is written alone.
+/// Records that a run is over, together with other writes. Where the end of the run cannot be recorded,
+/// the others are written without it, so that its client goes on.
 pub(crate) async fn record_end(
     kernel: &Kernel,
     caller: Caller<'_>,

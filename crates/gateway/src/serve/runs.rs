@@ -11,14 +11,14 @@ use weaver_types::{Principal, RunId};
 use super::client_process::{ClientKey, ProcessTable};
 use super::current_run::CurrentRun;
 use super::error::ServeError;
-use super::run_keeper::{RunKeeper, RunSource, record_end};
+use super::run_keeper::{RunFactory, RunKeeper, record_end};
 
 /// How many pages of records one look goes through.
 const MAX_PAGES: usize = 16;
 
 /// The runs of all clients of a gateway.
 pub(crate) struct Runs {
-    source: RunSource,
+    source: RunFactory,
     /// The principal of the configuration, in whose tenant all runs are.
     owner: Principal,
     keepers: Mutex<BTreeMap<String, Arc<RunKeeper>>>,
@@ -34,7 +34,7 @@ enum Fate {
 }
 
 impl Runs {
-    pub(crate) fn new(source: RunSource, owner: Principal) -> Self {
+    pub(crate) fn new(source: RunFactory, owner: Principal) -> Self {
         Self { source, owner, keepers: Mutex::default() }
     }
 
@@ -56,7 +56,7 @@ impl Runs {
                 ClientKey::Gateway(_) => true,
                 ClientKey::Token(_) => false,
             });
-            match (gone, self.source.is_over(stored.last_used, now)) {
+            match (gone, self.source.is_stored_run_over(stored.last_used, now)) {
                 (true, _) => Fate::Ended(RunEnd::ClientGone),
                 (false, true) => Fate::Ended(RunEnd::Idle),
                 (false, false) => Fate::Stays,

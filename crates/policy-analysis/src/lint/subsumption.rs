@@ -6,7 +6,7 @@
 //! three-valued logic as well: the wide match is never less true than the narrow one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use weaver_policy::{JustificationNeed, Match, Pattern, Require, Roles};
+use weaver_policy::{JustificationNeed, Match, NameCondition, Pattern, Require};
 
 /// A character for "anything": no pattern that was read from a document holds it.
 pub(super) const ANYTHING: &str = "\u{1}";
@@ -35,7 +35,7 @@ fn values(wide: &BTreeMap<String, Pattern>, narrow: &BTreeMap<String, Pattern>) 
 }
 
 /// The same for tags, which have the shape of roles.
-fn roles(wide: &Roles, narrow: &Roles) -> bool {
+fn roles(wide: &NameCondition, narrow: &NameCondition) -> bool {
     let any = words(&wide.any, &narrow.any) || !wide.any.is_disjoint(&narrow.all);
     any && wide.all.is_subset(&narrow.all)
 }

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weaver_policy::{Effect, Match, Pattern, PolicySet, Roles, Rule, Truth};
+use weaver_policy::{Effect, Match, NameCondition, Pattern, PolicySet, Rule, Truth};
 use weaver_types::{
     Agents, Capability, Integrity, Operation, Rung, SafetyClass, SafetyMode, SinkKind, Verdict,
 };
@@ -54,7 +54,7 @@ const YES: TruthSet = TruthSet::YES;
 const NO: TruthSet = TruthSet::NO;
 
 impl PartialEvaluation<'_> {
-    fn roles(&self, roles: &Roles, assignment: &Assignment) -> TruthSet {
+    fn roles(&self, roles: &NameCondition, assignment: &Assignment) -> TruthSet {
         let variables = &self.space.variables;
         let held = |role: &String| variables.flag(variables.roles.get(role), assignment);
         let any = match roles.any.is_empty() {

@@ -9,8 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use weaver_policy::{
-    AgentCapabilities, ArgumentPredicate, MIN_JUSTIFICATION, Match, Pattern, PolicySet, Require,
-    Roles, Rule, TimeWindow, Truth,
+    AgentCapabilities, ArgumentPredicate, MIN_JUSTIFICATION, Match, NameCondition, Pattern,
+    PolicySet, Require, Rule, TimeWindow, Truth,
 };
 use weaver_types::{
     AgentId, Agents, Capability, Confidentiality, Integrity, JustificationSource, Principal,
@@ -38,7 +38,7 @@ struct Atoms<'s> {
 }
 
 impl<'s> Atoms<'s> {
-    fn roles(&mut self, roles: &'s Roles) {
+    fn roles(&mut self, roles: &'s NameCondition) {
         self.roles.extend(roles.any.iter().chain(&roles.all).map(String::as_str));
     }
 

@@ -35,7 +35,7 @@ fn plain(names: Vec<&'static str>) -> impl Strategy<Value = Match> {
             operation,
             mode,
             intent,
-            roles: Roles { any, all },
+            roles: NameCondition { any, all },
             ..Match::default()
         },
     )

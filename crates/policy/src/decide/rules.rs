@@ -14,8 +14,8 @@ use weaver_types::{
     Principal, ReasonCode, Verdict,
 };
 
+use crate::name_condition::NameCondition;
 use crate::query::Query;
-use crate::roles::Roles;
 use crate::rule::{DENY_CODES, Effect, JustificationNeed, Require, Rule};
 use crate::set::PolicySet;
 use crate::truth::Truth;
@@ -280,7 +280,7 @@ fn unmet_requirements(require: &Require, principal: &Principal) -> Vec<UnmetRequ
     out
 }
 
-fn missing_roles(roles: &Roles, principal: &Principal) -> String {
+fn missing_roles(roles: &NameCondition, principal: &Principal) -> String {
     let all: Vec<_> = roles.all.difference(&principal.roles).collect();
     if all.is_empty() {
         format!("the principal has none of the roles {}", quoted(roles.any.iter().collect()))

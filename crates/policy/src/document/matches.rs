@@ -6,8 +6,8 @@ use super::arguments;
 use super::node::{Node, Section};
 use super::reader::DocumentReader;
 use crate::matching::Match;
+use crate::name_condition::NameCondition;
 use crate::pattern::Pattern;
-use crate::roles::Roles;
 use crate::time_window::{END_OF_DAY, TimeWindow};
 
 const MATCH: [&str; 21] = [
@@ -131,8 +131,8 @@ pub(super) fn fitting(
 }
 
 /// Names, of which one or all count.
-pub(super) fn roles(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Roles {
-    let mut out = Roles::default();
+pub(super) fn roles(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> NameCondition {
+    let mut out = NameCondition::default();
     let Some(section) = filled(reader, node, &["any", "all"]) else { return out };
     out.any = section.get("any").map(|n| n.some_texts(reader)).unwrap_or_default();
     out.all = section.get("all").map(|n| n.some_texts(reader)).unwrap_or_default();

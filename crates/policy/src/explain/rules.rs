@@ -6,8 +6,8 @@ use weaver_types::{Contribution, ReasonCode};
 use super::FailedCondition;
 use super::condition::{failed_condition, required_people};
 use crate::matching::Match;
+use crate::name_condition::NameCondition;
 use crate::query::Query;
-use crate::roles::Roles;
 use crate::rule::{Effect, JustificationNeed, Rule};
 use crate::set::PolicySet;
 use crate::truth::Truth;
@@ -92,7 +92,7 @@ fn requirements(rule: &Rule, query: &Query<'_>, of: &Contribution) -> Vec<Failed
     out
 }
 
-fn roles(wanted: &Roles, query: &Query<'_>, of: &Contribution) -> FailedCondition {
+fn roles(wanted: &NameCondition, query: &Query<'_>, of: &Contribution) -> FailedCondition {
     let (id, held) = (&query.principal.id, &query.principal.roles);
     let quoted = |names: Vec<&String>, joint: &str| {
         names.into_iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(joint)
@@ -274,4 +274,49 @@ fn without(matches: &Match, field: &str) -> Match {
         _ => {}
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use weaver_types::Timestamp;
+
+    use super::*;
+    use crate::{Source, Sources};
+
+    /// The example has every condition there is, which a test of the schema sees to.
+    #[test]
+    fn each_field_of_a_match_can_be_left_out() {
+        let head = |kind: &str| format!("kind = \"{kind}\"\nformat = 1\nid = \"t\"\nversion = 1\n");
+        let (contracts, keys) = (head("contracts"), head("keys"));
+        let policy = include_str!("../../tests/data/policy.toml");
+        let sources = Sources {
+            policy: Source::unsigned("policy.toml", policy),
+            contracts: Source::unsigned("contracts.toml", &contracts),
+            keys: Source::unsigned("keys.toml", &keys),
+        };
+        let set =
+            PolicySet::load_unsigned_development(&sources, Timestamp::from_micros(0)).unwrap();
+        let mut seen = BTreeSet::new();
+        for rule in &set.policy().rules {
+            let mut all = vec![&rule.matches];
+            while let Some(matches) = all.pop() {
+                let inner = [matches.not.as_deref(), matches.unless.as_deref()];
+                all.extend(inner.into_iter().flatten().chain(&matches.any));
+                for (field, _) in nonempty_fields(matches) {
+                    let rest = without(matches, &field);
+                    assert!(
+                        nonempty_fields(&rest).iter().all(|(name, _)| *name != field),
+                        "{field}"
+                    );
+                    seen.insert(field);
+                }
+            }
+        }
+        assert_eq!(seen.len(), FIELDS, "{seen:?}");
+    }
+
+    /// How many fields a match has.
+    const FIELDS: usize = 23;
 }

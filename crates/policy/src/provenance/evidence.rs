@@ -167,7 +167,7 @@ fn tokens_by_role(role: Role, name: &str, text: &str) -> Vec<Token> {
     }
     add(Class::Identifier, values::identifier(text));
     for cue in split::identifier(name).iter().filter(|cue| !GENERIC.contains(&cue.as_str())) {
-        add(Class::Cued, Some(values::cued(cue, &whole)));
+        add(Class::Cued, Some(values::cued_name(cue, &whole)));
     }
     out
 }

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::json;
 use weaver_policy::{
-    ArgumentPredicate, Contracts, Effect, JustificationNeed, Match, Pattern, Policy, PolicySet,
-    Require, Roles, Rule, Sensitivity,
+    ArgumentPredicate, Contracts, Effect, JustificationNeed, Match, NameCondition, Pattern, Policy,
+    PolicySet, Require, Rule, Sensitivity,
 };
 use weaver_types::{
     Agents, Confidentiality, Effects, Impact, Integrity, JustificationSource, Label, Operation,
@@ -39,8 +39,8 @@ fn rarely<T: Default + Clone + std::fmt::Debug>(
     prop_oneof![3 => Just(T::default()), 1 => some]
 }
 
-fn any_roles() -> impl Strategy<Value = Roles> {
-    (rarely(texts(&ROLES)), rarely(texts(&ROLES))).prop_map(|(any, all)| Roles { any, all })
+fn any_roles() -> impl Strategy<Value = NameCondition> {
+    (rarely(texts(&ROLES)), rarely(texts(&ROLES))).prop_map(|(any, all)| NameCondition { any, all })
 }
 
 fn patterns(of: &'static [&'static str]) -> impl Strategy<Value = Vec<Pattern>> {
@@ -224,7 +224,7 @@ fn says<T: Ord>(set: &BTreeSet<T>, value: &T) -> bool {
     set.is_empty() || set.contains(value)
 }
 
-fn has_roles(roles: &Roles, held: &BTreeSet<String>) -> bool {
+fn has_roles(roles: &NameCondition, held: &BTreeSet<String>) -> bool {
     (roles.any.is_empty() || roles.any.iter().any(|r| held.contains(r)))
         && roles.all.iter().all(|r| held.contains(r))
 }
@@ -393,11 +393,11 @@ proptest! {
         // or held, or where it was an allow rule whose shortfall stood beside an approval rule.
         let mut rules = rules;
         for inner in rules.iter_mut().flat_map(|rule| inner_of(&mut rule.matches)) {
-            inner.roles = Roles::default();
+            inner.roles = NameCondition::default();
         }
         let approvals = rules.iter().any(|rule| rule.effect == Effect::RequireApproval);
         for rule in rules.iter_mut().filter(|rule| approvals || rule.effect != Effect::Allow) {
-            rule.matches.roles = Roles::default();
+            rule.matches.roles = NameCondition::default();
         }
         let set = compiled(rules);
         let mut fewer = case.clone();

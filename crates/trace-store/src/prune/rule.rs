@@ -28,7 +28,7 @@ pub(crate) trait PruneStore {
     fn event(&mut self, seq: u64) -> Result<Option<Row>, LedgerError>;
 
     /// Whether a record of this name stands, of whichever tenant.
-    fn stands(&mut self, namespace: Namespace, id: &str) -> Result<bool, LedgerError>;
+    fn is_there(&mut self, namespace: Namespace, id: &str) -> Result<bool, LedgerError>;
 }
 
 /// The time of the log right after a batch.
@@ -68,7 +68,7 @@ pub(crate) fn check(
         let payload = canonical::parse(payload, Profile::Record)
             .map_err(|_| LedgerError::Damaged(format!("the payload of event {seq} is no JSON")))?;
         for (namespace, id) in named(&header, &payload) {
-            if made.contains(&(namespace, id)) || store.stands(namespace, id)? {
+            if made.contains(&(namespace, id)) || store.is_there(namespace, id)? {
                 return kept(seq, &format!("the record {namespace}/{} stands", id.escape_debug()));
             }
         }

@@ -17,7 +17,7 @@ use super::reader::{PATIENCE, Snapshots};
 use super::statement::{format_version, keep_plans};
 use super::watch::FileWatch;
 use super::writer::{OpenedFile, Writer};
-use super::{FORMAT_VERSION, SqliteLedger, foreign_objects, names, schema, tiles, wal_tail};
+use super::{FORMAT_VERSION, SqliteLedger, aliases, foreign_objects, schema, tiles, wal_tail};
 use crate::salt::Salts;
 
 /// What a ledger needs from its host.
@@ -81,7 +81,7 @@ PRAGMA cell_size_check = ON;
 
 pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, LedgerError> {
     let path = resolve(path)?;
-    names::refuse_others(&path)?;
+    aliases::refuse_aliases(&path)?;
     let lock = Lock::take(&path, &options.holder, options.clock.now())?;
     create_file(&path)?;
     // A process that died may have left there what it pruned.

@@ -25,13 +25,13 @@ impl PruneStore for Transaction<'_> {
         Ok(row.filter(|row| row.event.seq == seq))
     }
 
-    fn stands(&mut self, namespace: Namespace, id: &str) -> Result<bool, LedgerError> {
+    fn is_there(&mut self, namespace: Namespace, id: &str) -> Result<bool, LedgerError> {
         let tenants = match self.tenants.take() {
             Some(tenants) => tenants,
             None => rows::tenants(self.db)?,
         };
         for tenant in self.tenants.insert(tenants) {
-            if rows::stands(self.db, tenant, namespace, id)? {
+            if rows::is_there(self.db, tenant, namespace, id)? {
                 return Ok(true);
             }
         }

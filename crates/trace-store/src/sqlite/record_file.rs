@@ -17,7 +17,7 @@ use super::rows::TransactionRecords;
 use super::statement::run;
 use super::sums::Sums;
 use super::watch::FileWatch;
-use super::{foreign_objects, names, open, rows};
+use super::{aliases, foreign_objects, open, rows};
 use crate::limits::SWEEP;
 use crate::plan::plan;
 use crate::prepare::{check_key, prepare_records};
@@ -124,7 +124,7 @@ impl SqliteRecords {
     /// keep it, [`LedgerError::Failed`] when it cannot be opened or written.
     pub fn open(path: impl AsRef<Path>, options: RecordsOptions) -> Result<Self, LedgerError> {
         let path = open::resolve(path.as_ref())?;
-        names::refuse_others(&path)?;
+        aliases::refuse_aliases(&path)?;
         open::create_file(&path)?;
         let place = FileLocation { path, patience: options.patience };
         let db = connect(&place)?;

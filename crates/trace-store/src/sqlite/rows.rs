@@ -133,7 +133,7 @@ pub(super) fn tenants(db: &Connection) -> SqlResult<Vec<String>> {
 }
 
 /// Whether a record stands.
-pub(super) fn stands(
+pub(super) fn is_there(
     db: &Connection,
     tenant: &str,
     namespace: Namespace,

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use weaver_types::ledger::LedgerError;
 
+use super::aliases;
 use super::lock::beside;
-use super::names;
 
 /// How long a look holds for commits that are not synced, and for how many bytes of them. They
 /// survive the end of the process, not the loss of a file.
@@ -90,7 +90,7 @@ impl FileWatch {
 
 fn look(name: &Path) -> Result<(Identity, u64), LedgerError> {
     let metadata = std::fs::metadata(name).map_err(|error| gone(name, error))?;
-    names::sole(name, &metadata)?;
+    aliases::refuse_hard_links(name, &metadata)?;
     Ok((identity(&metadata), metadata.len()))
 }
 

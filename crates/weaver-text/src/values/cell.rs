@@ -146,6 +146,8 @@ fn value(label: Option<&str>, text: &str, out: &mut Vec<Token>) {
             out.push(Token::new(Class::Identifier, key.clone()));
         }
         let cue = words.iter().rev().find(|word| !NAMING.contains(&word.as_str()));
-        out.extend(cue.map(|cue| Token::new(Class::Cued, gram::cued(cue, &key.to_lowercase()))));
+        out.extend(
+            cue.map(|cue| Token::new(Class::Cued, gram::cued_name(cue, &key.to_lowercase()))),
+        );
     }
 }

@@ -7,7 +7,7 @@ use crate::stop;
 /// The most words of one token.
 pub const GRAM: usize = 6;
 /// The most words of a name beside a word that says what it names.
-const CUED: usize = 2;
+const MAX_CUED_WORDS: usize = 2;
 /// What stands in a row of words where a sentence or a part of one ends.
 const BREAK: &str = ",";
 
@@ -30,7 +30,7 @@ pub fn grams(words: &[String]) -> Vec<String> {
 
 /// A name beside a word that says what it names.
 #[must_use]
-pub fn cued(cue: &str, name: &str) -> String {
+pub fn cued_name(cue: &str, name: &str) -> String {
     format!("{}|{name}", singular(cue))
 }
 
@@ -50,7 +50,7 @@ fn row(words: &[Word<'_>]) -> Vec<String> {
 }
 
 /// Rows of words, names, and names beside what says what they name.
-pub(super) fn said(words: &[Word<'_>], out: &mut Vec<Token>) {
+pub(super) fn push_word_tokens(words: &[Word<'_>], out: &mut Vec<Token>) {
     let row = row(words);
     for at in 0..row.len() {
         for length in 1..=GRAM.min(row.len().saturating_sub(at)) {
@@ -101,7 +101,7 @@ fn capital(word: &Word<'_>) -> bool {
 
 /// Words with the word before and the word after them: `channel general`, `general channel`.
 fn cues(words: &[Word<'_>], at: usize, out: &mut Vec<Token>) {
-    for length in 1..=CUED {
+    for length in 1..=MAX_CUED_WORDS {
         let end = at.saturating_add(length);
         let Some(part) = words.get(at..end) else { return };
         let broken = part.iter().skip(1).any(|word| word.breaks);
@@ -116,7 +116,7 @@ fn cues(words: &[Word<'_>], at: usize, out: &mut Vec<Token>) {
         let after = words.get(end).filter(|word| !word.breaks && !number);
         for cue in [before, after].into_iter().flatten() {
             if !stop::is_stop_word(&cue.low) {
-                out.push(Token::new(Class::Cued, cued(&cue.low, &name)));
+                out.push(Token::new(Class::Cued, cued_name(&cue.low, &name)));
             }
         }
     }

@@ -61,8 +61,8 @@ fn a_number_is_what_it_is_used_as() {
     for text in ["delete the file with ID '13'", "file id 13", "event '13'", "ticket #13"] {
         assert!(names(text, Class::Identifier, "13"), "{text}");
     }
-    assert!(names("delete file 13", Class::Cued, &cued("files", "13")));
-    assert!(!names("delete 13 files by June 13", Class::Cued, &cued("file", "13")));
+    assert!(names("delete file 13", Class::Cued, &cued_name("files", "13")));
+    assert!(!names("delete 13 files by June 13", Class::Cued, &cued_name("file", "13")));
     for text in ["refund that 10.00 now", "rent is 10", "a fee of 10.", "send $10", "10 euros"] {
         assert!(names(text, Class::Amount, "10"), "{text}");
     }
@@ -98,7 +98,7 @@ fn names_are_written_as_names_or_said_to_be_some() {
     for name in ["please", "tell", "general", "inn", "inn bob", "america in", "the inn bob", "of"] {
         assert!(!names(text, Class::Name, name), "{name}");
     }
-    assert!(names(text, Class::Cued, &cued("channel", "general")));
+    assert!(names(text, Class::Cued, &cued_name("channel", "general")));
     assert!(!names("Ask Ann. Smith goes", Class::Name, "ann smith"));
 }
 
@@ -205,7 +205,7 @@ fn an_answer_names_what_its_fields_say() {
     assert!(has(Class::Name, "le marais") && has(Class::Name, "city hub"));
     let mut row = Vec::new();
     told(Some("file_id"), "26", &mut row);
-    assert!(row.contains(&Token::new(Class::Cued, cued("file", "26"))));
+    assert!(row.contains(&Token::new(Class::Cued, cued_name("file", "26"))));
 }
 
 proptest::proptest! {

@@ -15,7 +15,7 @@ use seccompiler::{
 };
 
 use super::error::ProtectionError;
-use super::reach::AllowedAddresses;
+use super::filter_context::FilterContext;
 
 /// Refused whatever the arguments are.
 const REFUSED: [libc::c_long; 40] = [
@@ -108,7 +108,7 @@ const OPEN_TREE_ATTR: libc::c_long = 467;
 const FILE_SETATTR: libc::c_long = 469;
 
 /// Commands to a terminal that type into it.
-const TYPING: [u32; 2] = [0x5412, 0x541C];
+const TERMINAL_INJECTION: [u32; 2] = [0x5412, 0x541C];
 /// `PRIO_PGRP`, `PRIO_USER`.
 const PRIORITY_GROUP: u32 = 1;
 const PRIORITY_USER: u32 = 2;
@@ -117,14 +117,14 @@ const IO_PRIORITY_GROUP: u32 = 2;
 const IO_PRIORITY_USER: u32 = 3;
 
 /// Puts this process, and all that it starts, under the filter.
-pub(super) fn restrict(reach: AllowedAddresses) -> Result<(), ProtectionError> {
+pub(super) fn restrict(context: FilterContext) -> Result<(), ProtectionError> {
     let arch: TargetArch =
         std::env::consts::ARCH.try_into().map_err(|_| ProtectionError::Processor)?;
-    let rules = rules(reach)?;
+    let rules = rules(context)?;
     let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)
         .and_then(BpfProgram::try_from)?;
-    for program in [other_numbers(), filter] {
+    for program in [x32_filter(), filter] {
         if !program.is_empty() {
             seccompiler::apply_filter(&program)?;
         }
@@ -134,7 +134,7 @@ pub(super) fn restrict(reach: AllowedAddresses) -> Result<(), ProtectionError> {
 
 /// Every rule; a call is refused when all conditions of one of its rules hold.
 fn rules(
-    reach: AllowedAddresses,
+    context: FilterContext,
 ) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     for call in REFUSED {
@@ -144,11 +144,11 @@ fn rules(
     for call in [libc::SYS_ioperm, libc::SYS_iopl] {
         rules.insert(call, Vec::new());
     }
-    if !reach.traced_by_rules {
+    if !context.traced_by_rules {
         rules.extend(TRACING.map(|call| (call, Vec::new())));
     }
     let set = condition(2, Compare::Ne, 0, Length::Qword)?;
-    rules.insert(libc::SYS_prlimit64, vec![other(reach, 0, Some(set))?]);
+    rules.insert(libc::SYS_prlimit64, vec![other_process(context, 0, Some(set))?]);
     for call in [
         libc::SYS_sched_setaffinity,
         libc::SYS_sched_setscheduler,
@@ -157,22 +157,23 @@ fn rules(
         libc::SYS_move_pages,
         libc::SYS_migrate_pages,
     ] {
-        rules.insert(call, vec![other(reach, 0, None)?]);
+        rules.insert(call, vec![other_process(context, 0, None)?]);
     }
     for (call, group, user) in [
         (libc::SYS_setpriority, PRIORITY_GROUP, PRIORITY_USER),
         (libc::SYS_ioprio_set, IO_PRIORITY_GROUP, IO_PRIORITY_USER),
     ] {
-        let mut refused = vec![other(reach, 1, None)?, is(0, user)?];
-        if !reach.own_group {
+        let mut refused = vec![other_process(context, 1, None)?, is(0, user)?];
+        if !context.own_group {
             // The group of 0 is that of whoever started it.
             refused.push(is(0, group)?);
         }
         rules.insert(call, refused);
     }
-    let typing: Result<Vec<_>, _> = TYPING.iter().map(|command| is(1, *command)).collect();
-    rules.insert(libc::SYS_ioctl, typing?);
-    if !reach.state_covered {
+    let injection: Result<Vec<_>, _> =
+        TERMINAL_INJECTION.iter().map(|command| is(1, *command)).collect();
+    rules.insert(libc::SYS_ioctl, injection?);
+    if !context.state_covered {
         rules.extend(METADATA.iter().chain(&OLD_METADATA).map(|call| (*call, Vec::new())));
         // Without a path it is the file of the descriptor.
         let by_path = condition(1, Compare::Ne, 0, Length::Qword)?;
@@ -182,14 +183,14 @@ fn rules(
 }
 
 /// Holds for a process that is not this one.
-fn other(
-    reach: AllowedAddresses,
+fn other_process(
+    context: FilterContext,
     argument: u8,
     and: Option<SeccompCondition>,
 ) -> Result<SeccompRule, seccompiler::BackendError> {
     let mut conditions = vec![
         condition(argument, Compare::Ne, 0, Length::Dword)?,
-        condition(argument, Compare::Ne, u64::from(reach.process), Length::Dword)?,
+        condition(argument, Compare::Ne, u64::from(context.process), Length::Dword)?,
     ];
     conditions.extend(and);
     SeccompRule::new(conditions)
@@ -212,7 +213,7 @@ fn condition(
 /// Refuses the numbers of the x32 form, by which a kernel that knows it reaches the same calls and
 /// which the filter of the others would not find.
 #[cfg(target_arch = "x86_64")]
-fn other_numbers() -> BpfProgram {
+fn x32_filter() -> BpfProgram {
     const LOAD_WORD: u16 = 0x20;
     const JUMP_IF_NOT_LESS: u16 = 0x35;
     const RETURN: u16 = 0x06;
@@ -230,7 +231,7 @@ fn other_numbers() -> BpfProgram {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn other_numbers() -> BpfProgram {
+fn x32_filter() -> BpfProgram {
     Vec::new()
 }
 
@@ -238,12 +239,8 @@ fn other_numbers() -> BpfProgram {
 mod tests {
     use super::*;
 
-    const REACH: AllowedAddresses = AllowedAddresses {
-        process: 7,
-        own_group: true,
-        traced_by_rules: true,
-        state_covered: true,
-    };
+    const REACH: FilterContext =
+        FilterContext { process: 7, own_group: true, traced_by_rules: true, state_covered: true };
 
     #[test]
     fn what_is_not_covered_or_kept_by_rules_is_refused_by_number() {
@@ -251,7 +248,7 @@ mod tests {
         for call in METADATA.iter().chain(&OLD_METADATA).chain(&TRACING) {
             assert!(!usual.contains_key(call), "{call}");
         }
-        let alone = AllowedAddresses { traced_by_rules: false, state_covered: false, ..REACH };
+        let alone = FilterContext { traced_by_rules: false, state_covered: false, ..REACH };
         let alone = rules(alone).unwrap();
         for call in METADATA.iter().chain(&OLD_METADATA).chain(&TRACING).chain(&REFUSED) {
             assert!(alone[call].is_empty(), "{call}");
@@ -263,7 +260,7 @@ mod tests {
     #[test]
     fn the_filter_is_one_that_a_kernel_takes() {
         for arch in [TargetArch::x86_64, TargetArch::aarch64, TargetArch::riscv64] {
-            let alone = AllowedAddresses { own_group: false, traced_by_rules: false, ..REACH };
+            let alone = FilterContext { own_group: false, traced_by_rules: false, ..REACH };
             let filter = SeccompFilter::new(
                 rules(alone).unwrap(),
                 SeccompAction::Allow,

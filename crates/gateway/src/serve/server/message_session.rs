@@ -23,8 +23,8 @@ pub struct MessageSession {
 }
 
 impl MessageSession {
-    /// Takes a message. What comes of it are lines: notifications, and at last the answer, where it
-    /// is a request; the receiver ends with them.
+    /// Takes a message. The receiver gives notifications and, for a request, at last its answer; then it
+    /// ends.
     pub async fn take(&self, message: &[u8]) -> mpsc::Receiver<Vec<u8>> {
         let (outbox, answers) = mpsc::channel(MAX_ANSWERS);
         self.requests.take(message, &outbox).await;
@@ -41,7 +41,7 @@ impl MessageSession {
 
     /// Ends when there is something to tell the client, or to ask it, beside the answers to its
     /// requests; the line says it.
-    pub async fn changed(&self) -> Vec<u8> {
+    pub async fn next_notice(&self) -> Vec<u8> {
         let mut lines = self.lines.lock().await;
         tokio::select! {
             Some(line) = lines.recv() => line,

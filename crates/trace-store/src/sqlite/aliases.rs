@@ -12,11 +12,11 @@ use weaver_types::ledger::LedgerError;
 use super::lock::beside;
 
 /// Refuses a database that has another name, or a file beside it that has.
-pub(super) fn refuse_others(path: &Path) -> Result<(), LedgerError> {
+pub(super) fn refuse_aliases(path: &Path) -> Result<(), LedgerError> {
     for suffix in ["", "-wal", "-shm", ".lock"] {
         let name = beside(path, suffix);
         match std::fs::metadata(&name) {
-            Ok(metadata) => sole(&name, &metadata)?,
+            Ok(metadata) => refuse_hard_links(&name, &metadata)?,
             // What is not there yet has no other name; what cannot be read is refused when it is
             // opened.
             Err(_) => continue,
@@ -34,9 +34,12 @@ pub(super) fn refuse_others(path: &Path) -> Result<(), LedgerError> {
 
 /// Refuses a file that has hard links.
 #[cfg(unix)]
-pub(super) fn sole(name: &Path, metadata: &std::fs::Metadata) -> Result<(), LedgerError> {
+pub(super) fn refuse_hard_links(
+    name: &Path,
+    metadata: &std::fs::Metadata,
+) -> Result<(), LedgerError> {
     use std::os::unix::fs::MetadataExt;
-    // A file without any name was removed; whoever looks at identities says so.
+    // One without any link was deleted, which the comparison of identities reports.
     if metadata.nlink() <= 1 {
         return Ok(());
     }
@@ -49,7 +52,7 @@ pub(super) fn sole(name: &Path, metadata: &std::fs::Metadata) -> Result<(), Ledg
 }
 
 #[cfg(not(unix))]
-pub(super) fn sole(_: &Path, _: &std::fs::Metadata) -> Result<(), LedgerError> {
+pub(super) fn refuse_hard_links(_: &Path, _: &std::fs::Metadata) -> Result<(), LedgerError> {
     Ok(())
 }
 

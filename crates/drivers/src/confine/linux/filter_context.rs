@@ -2,7 +2,7 @@
 
 /// Who the server is, and what keeps it off others and off the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct AllowedAddresses {
+pub(super) struct FilterContext {
     /// The number of this process, which the program that it becomes keeps.
     pub(super) process: u32,
     /// It leads a process group of its own.

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-/// Roles, of which one or all count. An empty set says nothing.
+/// Names, of which one or all must be there: roles of a principal, or tags of a capability. An empty
+/// set asks for nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Roles {
+pub struct NameCondition {
     /// At least one of these.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub any: BTreeSet<String>,
@@ -15,11 +16,11 @@ pub struct Roles {
     pub all: BTreeSet<String>,
 }
 
-impl Roles {
-    /// At least one of these roles.
+impl NameCondition {
+    /// At least one of these names.
     #[must_use]
-    pub fn any<'a>(roles: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { any: roles.into_iter().map(str::to_owned).collect(), all: BTreeSet::new() }
+    pub fn any<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { any: names.into_iter().map(str::to_owned).collect(), all: BTreeSet::new() }
     }
 
     /// Whether nothing is asked for.
@@ -34,6 +35,3 @@ impl Roles {
         (self.any.is_empty() || !self.any.is_disjoint(held)) && self.all.is_subset(held)
     }
 }
-
-/// Tags, of which one or all count: the same shape as roles.
-pub type Tags = Roles;
