@@ -13,7 +13,7 @@ use weaver_drivers::mcp::{CallTimer, RpcError};
 use super::client_link::ClientLink;
 use super::parked_calls::{MAX_QUESTIONS, Question, QuestionSender};
 use super::progress_reporter::ProgressReporter;
-use super::tasks::Task;
+use super::task::Task;
 
 tokio::task_local! {
     static CURRENT: Arc<ClientCall>;

@@ -11,8 +11,11 @@ use super::client::Client;
 use super::era::Era;
 use super::feature_request::missing_capability;
 use super::message::{Request, RpcError, code, shown};
-use super::tasks::{self, Task, Tasks};
-use super::{definitions, feature_requests, meta_tools, proxy, render, user_statements};
+use super::task::Task;
+use super::tasks::{self, Tasks};
+use super::{
+    definitions, feature_requests, meta_tools, proxy, render, task_support, user_statements,
+};
 use crate::config::{ExecuteTools, Mode};
 
 /// The versions that open with `initialize`, newest first.
@@ -72,7 +75,7 @@ impl Session {
         }
         let lifetime = tasks::take_lifetime(request)?;
         let name = request.params.get("name").and_then(Value::as_str).unwrap_or_default();
-        if !tasks::is_supported(client, name) {
+        if !task_support::is_supported(client, name) {
             let problem = format!("`{}` is not called as a task; leave `task` out", shown(name));
             return Some(Err(RpcError::new(code::NOT_FOUND, problem)));
         }
@@ -113,7 +116,7 @@ impl Session {
             }
             other => {
                 if self.has_tasks(&request.params)
-                    && let Some(answered) = self.tasks.answer(&request, &options).await
+                    && let Some(answered) = self.tasks.answer(&request, &options.cancellation).await
                 {
                     return answered;
                 }
@@ -234,7 +237,7 @@ async fn list(client: &Client, era: Era, with_tasks: bool) -> Value {
         Mode::Proxy => proxy::list(client).await,
     };
     if with_tasks {
-        tasks::name_support(client, &mut tools);
+        task_support::name_support(client, &mut tools);
     }
     let mut result = Map::new();
     result.insert("tools".to_owned(), Value::Array(tools));

@@ -1,13 +1,11 @@
 //! The requests under way: each answered exactly once, unless the client cancels it; bounded in
 //! number and in bytes.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio_util::sync::CancellationToken;
 
 use super::call::CallOptions;
 use super::call_progress;
@@ -16,10 +14,11 @@ use super::client_call::{CallFollowing, ClientCall};
 use super::dispatch::Session;
 use super::lines::{MAX_LINE, Outbox};
 use super::message::{self, Incoming, Request, RpcError, code};
+use super::open_requests::{OpenRequests, RequestTokens};
 use super::parked_calls::{self, CallStep, RequestIdentity, RunningCall};
 use super::progress_reporter::ProgressReporter;
 use super::server_requests;
-use super::tasks::Task;
+use super::task::Task;
 use crate::telemetry::TraceParent;
 
 /// How many requests are worked on at once.
@@ -34,85 +33,11 @@ const CALLS: [&str; 4] = ["tools/call", "resources/read", "prompts/get", "comple
 pub(crate) struct Requests {
     client: Arc<Client>,
     session: Arc<Session>,
-    open: Arc<Open>,
+    open: Arc<OpenRequests>,
     /// How many requests came alone.
     alone: AtomicU64,
     places: Arc<Semaphore>,
     room: Arc<Semaphore>,
-}
-
-/// The ids that are worked on and not cancelled. An id that was cancelled may be used again while
-/// its first request is still under way, so each request has a number of its own.
-#[derive(Default)]
-struct Open(Mutex<Numbers>);
-
-#[derive(Default)]
-struct Numbers {
-    last: u64,
-    by_id: BTreeMap<String, OpenRequest>,
-}
-
-/// A request that is still to be answered.
-struct OpenRequest {
-    number: u64,
-    tokens: RequestTokens,
-}
-
-/// What tells a request under way that it is over.
-#[derive(Clone, Default)]
-struct RequestTokens {
-    /// Nobody waits for a person any more.
-    cancellation: CancellationToken,
-    /// The client wants no answer: its server is told.
-    abandoned: CancellationToken,
-}
-
-impl Open {
-    /// The number of a fresh request; `None` when its id is taken.
-    fn begin(&self, id: &str) -> Option<(u64, RequestTokens)> {
-        let mut open = self.0.lock().ok()?;
-        if open.by_id.contains_key(id) {
-            return None;
-        }
-        open.last += 1;
-        let number = open.last;
-        let tokens = RequestTokens::default();
-        let request = OpenRequest { number, tokens: tokens.clone() };
-        open.by_id.insert(id.to_owned(), request);
-        Some((number, tokens))
-    }
-
-    /// True while the request is still to be answered.
-    fn is_open(&self, id: &str, number: u64) -> bool {
-        let open = self.0.lock();
-        open.is_ok_and(|open| open.by_id.get(id).is_some_and(|request| request.number == number))
-    }
-
-    /// True when the request is still to be answered.
-    fn end(&self, id: &str, number: u64) -> bool {
-        let Ok(mut open) = self.0.lock() else { return false };
-        let is_open = open.by_id.get(id).is_some_and(|request| request.number == number);
-        if is_open {
-            open.by_id.remove(id);
-        }
-        is_open
-    }
-
-    fn cancel(&self, id: &str) {
-        if let Ok(mut open) = self.0.lock()
-            && let Some(request) = open.by_id.remove(id)
-        {
-            request.tokens.cancellation.cancel();
-            request.tokens.abandoned.cancel();
-        }
-    }
-
-    /// Ends every wait for an approval; every request is still answered.
-    fn stop_waiting(&self) {
-        if let Ok(open) = self.0.lock() {
-            open.by_id.values().for_each(|request| request.tokens.cancellation.cancel());
-        }
-    }
 }
 
 impl Requests {
@@ -257,7 +182,7 @@ struct Work {
     client: Arc<Client>,
     session: Arc<Session>,
     outbox: Outbox,
-    open: Arc<Open>,
+    open: Arc<OpenRequests>,
     name: String,
     number: u64,
     tokens: RequestTokens,
@@ -410,36 +335,4 @@ fn ended(step: CallStep) -> Result<Value, RpcError> {
         return Err(RpcError::new(code::INTERNAL, "the request failed inside"));
     };
     outcome
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cancelled_request_never_ends_the_next_of_the_same_id() {
-        let open = Open::default();
-        let (first, _) = open.begin("7").unwrap();
-        assert!(open.begin("7").is_none(), "it is under way");
-        open.cancel("7");
-        let (second, _) = open.begin("7").unwrap();
-        assert!(!open.end("7", first), "cancelled");
-        assert!(open.end("7", second));
-        assert!(!open.end("7", second), "answered already");
-    }
-
-    #[test]
-    fn cancelling_and_the_end_of_the_session_both_end_the_wait() {
-        let open = Open::default();
-        let (_, cancelled) = open.begin("1").unwrap();
-        let (number, waiting) = open.begin("2").unwrap();
-        open.cancel("1");
-        let ended = |tokens: &RequestTokens| {
-            (tokens.cancellation.is_cancelled(), tokens.abandoned.is_cancelled())
-        };
-        assert_eq!((ended(&cancelled), ended(&waiting)), ((true, true), (false, false)));
-        open.stop_waiting();
-        assert_eq!(ended(&waiting), (true, false), "its call goes on");
-        assert!(open.end("2", number), "it is still answered");
-    }
 }

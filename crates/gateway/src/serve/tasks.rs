@@ -4,22 +4,16 @@
 //! result, when it likes; the call itself is decided, made and recorded as any other. Tasks belong to
 //! the session in which they began, and end with it.
 
-mod task;
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 use weaver_types::{Clock, OsRandom, random_text};
 
-use super::call::CallOptions;
-use super::client::Client;
-use super::execute_tool::ExecuteTool;
 use super::message::{Request, RpcError, code, shown};
-use super::{definitions, proxy};
-use crate::config::Mode;
-pub(crate) use task::Task;
+use super::task::Task;
 
 /// The most tasks of one session.
 const MAX_TASKS: usize = 256;
@@ -34,25 +28,6 @@ const PAGE: usize = 100;
 /// What a client of 2025-11-25 is told of tasks when it opens a session.
 pub(crate) fn declared() -> Value {
     json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } })
-}
-
-/// Whether a client may call this tool as a task: in gateway mode what runs other tools, in proxy mode
-/// what its server lists so.
-pub(crate) fn is_supported(client: &Client, tool: &str) -> bool {
-    match client.profile.mode {
-        Mode::Gateway => ExecuteTool::named(client.profile.execute_tools, tool).is_some(),
-        Mode::Proxy => tool != definitions::VIEW && proxy::is_listed_as_task(client, tool),
-    }
-}
-
-/// Says of each tool that can be called as a task that it can.
-pub(crate) fn name_support(client: &Client, tools: &mut [Value]) {
-    for fields in tools.iter_mut().filter_map(Value::as_object_mut) {
-        let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();
-        if is_supported(client, name) {
-            fields.insert("execution".to_owned(), json!({ "taskSupport": "optional" }));
-        }
-    }
 }
 
 /// Takes out of a call how its client wants it as a task, if it does: how long it is kept.
@@ -99,11 +74,12 @@ impl Tasks {
         Ok(task)
     }
 
-    /// Answers a request about tasks; `None` for any other.
+    /// Answers a request about tasks; `None` for any other. One that waits for a result no longer does
+    /// when it is cancelled.
     pub(crate) async fn answer(
         &self,
         request: &Request,
-        options: &CallOptions,
+        cancellation: &CancellationToken,
     ) -> Option<Result<Value, RpcError>> {
         let params = &request.params;
         Some(match request.method.as_str() {
@@ -114,7 +90,7 @@ impl Tasks {
                 Ok(task) => tokio::select! {
                     biased;
                     result = task.result() => result,
-                    () = options.cancellation.cancelled() => Err(task.still_working()),
+                    () = cancellation.cancelled() => Err(task.still_working()),
                 },
                 Err(error) => Err(error),
             },

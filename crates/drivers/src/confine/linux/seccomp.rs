@@ -124,7 +124,7 @@ pub(super) fn restrict(context: FilterContext) -> Result<(), ProtectionError> {
     let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)
         .and_then(BpfProgram::try_from)?;
-    for program in [x32_filter(), filter] {
+    for program in [refuse_x32(), filter] {
         if !program.is_empty() {
             seccompiler::apply_filter(&program)?;
         }
@@ -213,7 +213,7 @@ fn condition(
 /// Refuses the numbers of the x32 form, by which a kernel that knows it reaches the same calls and
 /// which the filter of the others would not find.
 #[cfg(target_arch = "x86_64")]
-fn x32_filter() -> BpfProgram {
+fn refuse_x32() -> BpfProgram {
     const LOAD_WORD: u16 = 0x20;
     const JUMP_IF_NOT_LESS: u16 = 0x35;
     const RETURN: u16 = 0x06;
@@ -231,7 +231,7 @@ fn x32_filter() -> BpfProgram {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn x32_filter() -> BpfProgram {
+fn refuse_x32() -> BpfProgram {
     Vec::new()
 }
 

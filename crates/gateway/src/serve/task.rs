@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use weaver_types::{Clock, Timestamp};
 
-use crate::serve::message::{self, RpcError, code};
+use super::message::{self, RpcError, code};
 
 /// How often a client should ask how a task is, in milliseconds.
 const POLL_INTERVAL: u64 = 1_000;
@@ -67,7 +67,7 @@ impl TaskStatus {
 }
 
 impl Task {
-    pub(super) fn begin(id: String, clock: Arc<dyn Clock>, lifetime: Duration) -> Self {
+    pub(crate) fn begin(id: String, clock: Arc<dyn Clock>, lifetime: Duration) -> Self {
         let created = clock.now();
         let status = TaskStatus::Working;
         let state = TaskState { status, message: None, updated: created, outcome: None };
