@@ -28,7 +28,7 @@ fn call(capability: &str, arguments: &Value, task: &Value) -> Value {
 /// Begins a task; the answer to its call.
 fn begin(client: &mut Client, params: Value) -> Value {
     let answer = client.request("tools/call", params);
-    let task = &answer["result"]["task"];
+    let task = answer.pointer("/result/task").unwrap_or_else(|| panic!("no task: {answer}"));
     assert!(task["taskId"].is_string() && task["createdAt"].is_string(), "{answer}");
     task.clone()
 }

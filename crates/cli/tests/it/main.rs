@@ -22,6 +22,7 @@ mod client;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod client_runs;
+#[cfg(test)]
 mod client_tasks;
 #[cfg(test)]
 mod command_line;
