@@ -97,6 +97,38 @@ fn a_cancelled_task_gives_its_call_up_and_the_log_has_its_end() {
     assert_eq!(ends[0] + ends[1], 1, "{ends:?}");
 }
 
+/// A client that gives its call up before it knows the task.
+#[test]
+fn a_call_that_is_cancelled_before_its_task_is_known_is_given_up() {
+    let folder = stepping();
+    let mut client = Client::open(&folder);
+    let params = call("good.stall", &json!({ "text": "no end" }), &json!({}));
+    let lines = [
+        json!({ "jsonrpc": "2.0", "id": "early", "method": "tools/call", "params": params }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": { "requestId": "early" } }),
+    ];
+    client.send_line(&lines.map(|line| line.to_string()).join("\n"));
+    let all = client.request("tasks/list", json!({}));
+    let works = |task: &Value| task["status"] == "working";
+    assert!(!all["result"]["tasks"].as_array().unwrap().iter().any(works), "{all}");
+    let rest = client.finish();
+    assert!(rest.iter().all(|line| line["id"] != "early"), "{rest:?}");
+}
+
+/// The tools of a server that starts slowly are waited for, as by any call.
+#[test]
+fn a_task_waits_for_a_server_that_starts() {
+    let folder = folder(&[("s", "late")], "[gateway]\nmode = \"proxy\"", "");
+    let mut client = Client::open(&folder);
+    let params = |name: &str| json!({ "name": name, "arguments": { "text": "x" }, "task": {} });
+    let answer = client.request("tools/call", params("s__echo"));
+    assert_eq!(answer["error"]["code"], -32601, "it is listed, and not as a task: {answer}");
+    let unknown = client.request("tools/call", params("s__nothing"));
+    assert_eq!(unknown["error"]["code"], -32602, "as any other call: {unknown}");
+    client.finish();
+}
+
 #[test]
 fn a_refused_call_is_a_failed_task_with_the_refusal_as_its_result() {
     let folder = stepping();
@@ -105,7 +137,9 @@ fn a_refused_call_is_a_failed_task_with_the_refusal_as_its_result() {
     let result = about(&mut client, "tasks/result", &task);
     assert_eq!(result["result"]["isError"], true, "{result}");
     assert_eq!(result["result"]["structuredContent"]["verdict"], "ask", "{result}");
-    assert_eq!(about(&mut client, "tasks/get", &task)["result"]["status"], "failed");
+    let how = about(&mut client, "tasks/get", &task);
+    assert_eq!(how["result"]["status"], "failed", "{how}");
+    assert_eq!(how["result"]["statusMessage"], result["result"]["structuredContent"]["message"]);
     client.finish();
 }
 

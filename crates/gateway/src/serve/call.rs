@@ -141,6 +141,9 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
     let told: Vec<_> = reporter.cloned().into_iter().collect();
     let timer = CallTrace::current().map(|trace| trace.hold());
     let phase = heartbeat::during(resolved, HEARTBEAT, &told, &waits).await;
+    if let Some(task) = options.call.task() {
+        task.go_on();
+    }
     if let Some(timer) = timer {
         timer.end(None);
     }

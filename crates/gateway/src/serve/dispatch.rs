@@ -65,7 +65,7 @@ impl Session {
 
     /// The task as which the client wants to follow a call, if it does. The call is to be made as any
     /// other then.
-    pub(crate) fn begin_task(
+    pub(crate) async fn begin_task(
         &self,
         client: &Client,
         request: &mut Request,
@@ -74,8 +74,9 @@ impl Session {
             return None;
         }
         let lifetime = tasks::take_lifetime(request)?;
-        let name = request.params.get("name").and_then(Value::as_str).unwrap_or_default();
-        if !task_support::is_supported(client, name) {
+        // What names no tool is refused, and recorded, as any other call.
+        let name = request.params.get("name").and_then(Value::as_str)?;
+        if !task_support::of(client, name).await? {
             let problem = format!("`{}` is not called as a task; leave `task` out", shown(name));
             return Some(Err(RpcError::new(code::NOT_FOUND, problem)));
         }
@@ -116,7 +117,7 @@ impl Session {
             }
             other => {
                 if self.has_tasks(&request.params)
-                    && let Some(answered) = self.tasks.answer(&request, &options.cancellation).await
+                    && let Some(answered) = self.tasks.answer(&request).await
                 {
                     return answered;
                 }

@@ -166,7 +166,7 @@ fn is_justification_added(client: &Client, id: &CapabilityId) -> bool {
 }
 
 /// The tool of a name: one that the principal may know of, or one whose server is away.
-async fn find(client: &Client, name: &str) -> Option<CapabilityId> {
+pub(super) async fn find(client: &Client, name: &str) -> Option<CapabilityId> {
     let known =
         || client.gateway.tool_snapshot().names.get(name).filter(|id| client.visible(id)).cloned();
     if let Some(id) = known() {

@@ -193,7 +193,7 @@ struct Work {
 
 impl Work {
     async fn run(self, mut request: Request) {
-        match self.session.begin_task(&self.client, &mut request) {
+        match self.session.begin_task(&self.client, &mut request).await {
             None => self.work(request).await,
             Some(Ok(task)) => self.follow(request, task).await,
             Some(Err(error)) => self.answer(&request.id, Err(error)).await,
@@ -207,7 +207,14 @@ impl Work {
             let problem = RpcError::new(code::INTERNAL, "two tasks have one name");
             return self.answer(&request.id, Err(problem)).await;
         };
-        self.answer(&request.id, Ok(json!({ "task": task.to_json() }))).await;
+        if !self.open.end(&self.name, self.number) {
+            // It was cancelled before there was a task that the client could know.
+            self.open.end(task.id(), number);
+            task.abandon();
+            return;
+        }
+        let answer = Ok(json!({ "task": task.to_json() }));
+        let _ = self.outbox.send(message::answer(&request.id, answer)).await;
         // Its request is answered, so what is still said goes where the session's notices go.
         let (outbox, _) = mpsc::channel(1);
         let name = task.id().to_owned();
@@ -229,6 +236,7 @@ impl Work {
     async fn work(mut self, request: Request) {
         let id = request.id.clone();
         let is_call = CALLS.contains(&request.method.as_str());
+        let is_abandonable = is_call || request.method == "tasks/result";
         let resumed = match is_call && parked_calls::is_modern(&request) {
             true => self.client.link.parked.resume(&request),
             false => Ok(None),
@@ -247,7 +255,7 @@ impl Work {
         };
         let turn = tokio::select! {
             turn = call.next_step() => turn,
-            () = self.is_abandoned(), if is_call => {
+            () = self.is_abandoned(), if is_abandonable => {
                 // Dropping it tells the server and records how far it came.
                 call.abandon().await;
                 return;

@@ -12,6 +12,10 @@ use super::message::{self, RpcError, code};
 
 /// How often a client should ask how a task is, in milliseconds.
 const POLL_INTERVAL: u64 = 1_000;
+/// How long a task is kept after its end at least, so that its client can see it.
+const LINGER: Duration = Duration::from_secs(60);
+/// How much of a failure is said in the status, in characters; its result has all of it.
+const MAX_MESSAGE: usize = 500;
 /// The key in `_meta` of the task that a message is about.
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
@@ -29,6 +33,8 @@ pub(crate) struct Task {
 struct TaskState {
     status: TaskStatus,
     message: Option<String>,
+    /// How many questions its client is asked now.
+    questions: usize,
     updated: Timestamp,
     outcome: Option<TaskOutcome>,
 }
@@ -70,7 +76,8 @@ impl Task {
     pub(crate) fn begin(id: String, clock: Arc<dyn Clock>, lifetime: Duration) -> Self {
         let created = clock.now();
         let status = TaskStatus::Working;
-        let state = TaskState { status, message: None, updated: created, outcome: None };
+        let state =
+            TaskState { status, message: None, questions: 0, updated: created, outcome: None };
         let (state, cancellation) = (watch::Sender::new(state), CancellationToken::new());
         Self { id, clock, created, lifetime, state, cancellation }
     }
@@ -94,11 +101,19 @@ impl Task {
         self.update(|state| state.message = Some(message.to_owned()));
     }
 
+    /// What it was said to wait for is over.
+    pub(crate) fn go_on(&self) {
+        self.update(|state| state.message = None);
+    }
+
     /// Its client is asked something, for as long as the guard lives. A message that asks names the
     /// task in its `_meta`.
     pub(crate) fn ask(self: &Arc<Self>, params: &mut Value) -> InputRequired {
         self.relate(params);
-        self.update(|state| state.status = TaskStatus::InputRequired);
+        self.update(|state| {
+            state.questions = state.questions.saturating_add(1);
+            state.status = TaskStatus::InputRequired;
+        });
         InputRequired(Arc::clone(self))
     }
 
@@ -109,19 +124,30 @@ impl Task {
         let bytes = result.as_ref().map_or(0, |result| result.to_string().len());
         self.update(|state| {
             state.status = if failed { TaskStatus::Failed } else { TaskStatus::Completed };
-            state.message = None;
+            state.message = if failed { failure(&result) } else { None };
             state.outcome = Some(TaskOutcome { result, bytes });
         });
     }
 
     /// Cancels it; how it is then.
     pub(super) fn cancel(&self) -> Result<Value, RpcError> {
-        if !self.update(|state| state.status = TaskStatus::Cancelled) {
+        if !self.abandon() {
             let problem = format!("task `{}` has ended; it cannot be cancelled", self.id);
             return Err(RpcError::new(code::INVALID_PARAMS, problem));
         }
-        self.cancellation.cancel();
         Ok(self.to_json())
+    }
+
+    /// Gives its call up. False where it has ended.
+    pub(crate) fn abandon(&self) -> bool {
+        let goes_on = self.update(|state| {
+            state.status = TaskStatus::Cancelled;
+            state.message = None;
+        });
+        if goes_on {
+            self.cancellation.cancel();
+        }
+        goes_on
     }
 
     /// Waits until it has ended; what its call was answered with.
@@ -140,19 +166,14 @@ impl Task {
         Ok(result)
     }
 
-    /// What is said to whoever waited for its result for as long as the session went on.
-    pub(super) fn still_working(&self) -> RpcError {
-        let problem = format!("task `{}` has not ended", self.id);
-        RpcError::new(code::INTERNAL, problem)
-    }
-
     pub(super) fn has_ended(&self) -> bool {
         self.state.borrow().status.is_final()
     }
 
-    /// True when it has ended and was kept for its time.
+    /// True when it has ended and was kept for its time, which may have been over before its end.
     pub(super) fn has_expired(&self) -> bool {
-        self.has_ended() && self.clock.now().since(self.created) >= self.lifetime
+        let (now, ended) = (self.clock.now(), self.state.borrow().updated);
+        self.has_ended() && now.since(self.created) >= self.lifetime && now.since(ended) >= LINGER
     }
 
     pub(super) fn result_bytes(&self) -> usize {
@@ -203,11 +224,28 @@ impl Task {
     }
 }
 
+/// Why a call failed, in a few words: what it was answered with is masked already.
+fn failure(result: &Result<Value, RpcError>) -> Option<String> {
+    let said = match result {
+        Ok(result) => {
+            let said = result.pointer("/structuredContent/message");
+            said.or_else(|| result.pointer("/content/0/text"))?.as_str()?
+        }
+        Err(error) => error.message.as_str(),
+    };
+    Some(said.chars().take(MAX_MESSAGE).collect())
+}
+
 /// The client of a task is asked something.
 pub(crate) struct InputRequired(Arc<Task>);
 
 impl Drop for InputRequired {
     fn drop(&mut self) {
-        self.0.update(|state| state.status = TaskStatus::Working);
+        self.0.update(|state| {
+            state.questions = state.questions.saturating_sub(1);
+            if state.questions == 0 {
+                state.status = TaskStatus::Working;
+            }
+        });
     }
 }

@@ -8,8 +8,24 @@ use super::{definitions, proxy};
 use crate::config::Mode;
 
 /// Whether a client may call this tool as a task: in gateway mode what runs other tools, in proxy mode
-/// what its server lists so.
-pub(super) fn is_supported(client: &Client, tool: &str) -> bool {
+/// what its server lists so, which is waited for as by any call. `None` where there is no such tool.
+pub(super) async fn of(client: &Client, tool: &str) -> Option<bool> {
+    let own = is_supported(client, tool);
+    match client.profile.mode {
+        Mode::Proxy if tool != definitions::VIEW => {
+            proxy::find(client, tool).await?;
+            Some(is_supported(client, tool))
+        }
+        _ if own => Some(true),
+        _ => definitions::all(client.profile.execute_tools)
+            .iter()
+            .any(|known| known.get("name").is_some_and(|name| name == tool))
+            .then_some(false),
+    }
+}
+
+/// The same by what is listed now.
+fn is_supported(client: &Client, tool: &str) -> bool {
     match client.profile.mode {
         Mode::Gateway => ExecuteTool::named(client.profile.execute_tools, tool).is_some(),
         Mode::Proxy => tool != definitions::VIEW && proxy::is_listed_as_task(client, tool),

@@ -9,14 +9,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
 use weaver_types::{Clock, OsRandom, random_text};
 
 use super::message::{Request, RpcError, code, shown};
 use super::task::Task;
 
-/// The most tasks of one session.
+/// The most tasks of one session, and how many of them may be at work: other requests go on beside
+/// them.
 const MAX_TASKS: usize = 256;
+const MAX_WORKING: usize = 64;
 /// The most bytes of results that are kept for one session.
 const MAX_RESULTS: usize = 32 * 1024 * 1024;
 /// How long a task is kept from its beginning on, where its client does not say, and at most.
@@ -64,7 +65,8 @@ impl Tasks {
         let task = Arc::new(Task::begin(id, Arc::clone(clock), lifetime));
         let mut table = self.lock();
         table.make_room(1);
-        if table.by_number.len() >= MAX_TASKS {
+        let working = table.by_number.values().filter(|task| !task.has_ended()).count();
+        if working >= MAX_WORKING {
             let problem = "too many tasks at once; wait for one, or cancel it";
             return Err(RpcError::new(code::INTERNAL, problem));
         }
@@ -74,24 +76,15 @@ impl Tasks {
         Ok(task)
     }
 
-    /// Answers a request about tasks; `None` for any other. One that waits for a result no longer does
-    /// when it is cancelled.
-    pub(crate) async fn answer(
-        &self,
-        request: &Request,
-        cancellation: &CancellationToken,
-    ) -> Option<Result<Value, RpcError>> {
+    /// Answers a request about tasks; `None` for any other.
+    pub(crate) async fn answer(&self, request: &Request) -> Option<Result<Value, RpcError>> {
         let params = &request.params;
         Some(match request.method.as_str() {
             "tasks/list" => self.list(params),
             "tasks/get" => self.find(params).map(|task| task.to_json()),
             "tasks/cancel" => self.find(params).and_then(|task| task.cancel()),
             "tasks/result" => match self.find(params) {
-                Ok(task) => tokio::select! {
-                    biased;
-                    result = task.result() => result,
-                    () = cancellation.cancelled() => Err(task.still_working()),
-                },
+                Ok(task) => task.result().await,
                 Err(error) => Err(error),
             },
             _ => return None,

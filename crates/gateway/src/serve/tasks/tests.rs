@@ -33,6 +33,8 @@ fn what_has_ended_is_kept_for_its_time_and_what_works_for_as_long_as_it_takes() 
     clock.advance(Duration::from_secs(9));
     assert_eq!(ids(&tasks, None).0.len(), 3);
     clock.advance(Duration::from_secs(1));
+    assert_eq!(ids(&tasks, None).0.len(), 3, "its end can still be seen");
+    clock.advance(Duration::from_secs(50));
     let left = [long.id().to_owned(), working.id().to_owned()];
     assert_eq!(ids(&tasks, None), (left.to_vec(), None));
     let gone = request("tasks/get", json!({ "taskId": short.id() }));
@@ -46,15 +48,20 @@ fn tasks_are_bounded_in_number_and_their_results_in_bytes() {
     let (tasks, clock) = (Tasks::default(), clock());
     let clock: Arc<dyn Clock> = clock;
     let begin = || tasks.begin(&clock, USUAL_LIFETIME);
-    let all: Vec<_> = (0..MAX_TASKS).map(|_| begin().unwrap()).collect();
+    let working: Vec<_> = (0..MAX_WORKING).map(|_| begin().unwrap()).collect();
     assert!(begin().is_err(), "all of them work");
-    all[3].end(Ok(json!({})));
-    all[1].end(Ok(json!({})));
+    working[0].end(Ok(json!({})));
+    let ended: Vec<_> = (MAX_WORKING..MAX_TASKS)
+        .map(|_| {
+            let task = begin().unwrap();
+            task.end(Ok(json!({})));
+            task
+        })
+        .collect();
     let next = begin().unwrap();
-    let (first_page, cursor) = ids(&tasks, None);
-    assert!(!first_page.contains(&all[1].id().to_owned()), "the oldest that has ended is gone");
-    assert!(first_page.contains(&all[3].id().to_owned()));
-    let (mut seen, mut cursor) = (first_page, cursor);
+    let (mut seen, mut cursor) = ids(&tasks, None);
+    assert!(!seen.contains(&working[0].id().to_owned()), "the oldest that has ended is gone");
+    assert!(seen.contains(&ended[0].id().to_owned()));
     while let Some(after) = cursor {
         let (page, next) = ids(&tasks, Some(&after));
         seen.extend(page);
@@ -63,14 +70,13 @@ fn tasks_are_bounded_in_number_and_their_results_in_bytes() {
     assert_eq!(seen.len(), MAX_TASKS);
     assert_eq!(seen.last().map(String::as_str), Some(next.id()));
 
-    let large = || json!({ "text": "x".repeat(MAX_RESULTS / 3 - 100) });
-    for task in &all[4..8] {
-        task.end(Ok(large()));
+    for task in &working[1..5] {
+        task.end(Ok(json!({ "text": "x".repeat(MAX_RESULTS / 3 - 1_000) })));
     }
     let (left, _) = ids(&tasks, None);
     let is_left = |task: &Arc<Task>| left.contains(&task.id().to_owned());
-    assert_eq!([3, 4, 5, 6, 7].map(|n| is_left(&all[n])), [false, false, true, true, true]);
-    assert!(is_left(&all[0]), "what works is never dropped");
+    assert_eq!([1, 2, 3, 4].map(|n| is_left(&working[n])), [false, true, true, true]);
+    assert!(is_left(&working[5]), "what works is never dropped");
 }
 
 #[test]
@@ -92,12 +98,19 @@ fn a_task_ends_once_and_says_how() {
         asked["_meta"]["io.modelcontextprotocol/related-task"],
         json!({ "taskId": good.id() })
     );
+    let another = good.ask(&mut json!({}));
     drop(guard);
+    assert_eq!(status(&good), "input_required", "one is still open");
+    drop(another);
     assert_eq!(status(&good), "working");
     good.end(Ok(json!({ "content": [], "isError": false })));
-    refused.end(Ok(json!({ "content": [], "isError": true })));
+    let refusal = json!({ "isError": true, "content": [{ "type": "text", "text": "no disk" }] });
+    refused.end(Ok(refusal));
+    assert_eq!(refused.to_json()["statusMessage"], "no disk");
+    cancelled.tell("half");
     broken.end(Err(RpcError::new(code::INTERNAL, "no")));
-    assert_eq!(cancelled.cancel().unwrap()["status"], "cancelled");
+    let how = cancelled.cancel().unwrap();
+    assert_eq!((&how["status"], how.get("statusMessage")), (&json!("cancelled"), None));
     cancelled.end(Ok(json!({})));
     let all = [&good, &refused, &broken, &cancelled];
     let wanted = ["completed", "failed", "failed", "cancelled"];
