@@ -109,7 +109,8 @@ impl Pending {
         count
     }
 
-    /// Forgets a request whose caller has gone. False when it was ended already.
+    /// Gives up a request whose caller has gone; a late answer still goes to its sink, if it has one.
+    /// False when it was ended already.
     pub(crate) fn give_up(&self, id: u64) -> bool {
         let mut table = self.lock();
         let Some(entry) = table.open.remove(&id) else { return false };

@@ -117,7 +117,7 @@ impl Task {
         InputRequired(Arc::clone(self))
     }
 
-    /// Its call is over.
+    /// Its call is over, and this is what it was answered with. Does nothing where it has ended.
     pub(crate) fn end(&self, result: Result<Value, RpcError>) {
         let said = result.as_ref().ok().and_then(|result| result.get("isError"));
         let failed = result.is_err() || said == Some(&Value::Bool(true));
