@@ -17,6 +17,7 @@ use clap::Subcommand;
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
+use self::line::Round;
 use crate::{process, workspace};
 
 /// What is measured.
@@ -29,9 +30,9 @@ pub struct Args {
 #[derive(Subcommand)]
 enum What {
     /// The redactor, hostile texts, memory, calls and drill-downs, beside agent-kernel (Python).
-    Redaction(Effort),
+    Redaction(Turns),
     /// Tokens, grants and calls, with few and with many before them, beside agent-kernel (Python).
-    Kernel(Effort),
+    Kernel(Turns),
     /// The context compiler, from 100 to 100,000 events, beside contextweaver (Python).
     Compile(Compile),
     /// Calls through the gateway over pipes and HTTP, many callers, a long session, many servers and
@@ -39,6 +40,16 @@ enum What {
     Gateway(Gateway),
     /// Routing over 83 and 1,000 tools, beside contextweaver (Python) and a plain BM25.
     Routing(Routing),
+}
+
+/// As [`Effort`], and how often ours and the peer are measured in turns.
+#[derive(clap::Args)]
+struct Turns {
+    #[command(flatten)]
+    effort: Effort,
+    /// Ours and the peer in turns, so often; each figure is the median.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..))]
+    rounds: u8,
 }
 
 /// As [`Effort`], and of which program.
@@ -98,18 +109,18 @@ struct Compile {
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let target = workspace::metadata()?.target_directory.into_std_path_buf();
     let shown = match &args.what {
-        What::Redaction(effort) => {
-            let (ours, theirs) = measure_redaction(sh, &target, effort)?;
-            match effort.json {
-                true => format!("{}\n", redaction::json(&ours, &theirs)),
-                false => redaction::table(&ours, &theirs),
+        What::Redaction(args) => {
+            let rounds = measure_redaction(sh, &target, args)?;
+            match args.effort.json {
+                true => format!("{}\n", redaction::json(&rounds)),
+                false => redaction::table(&rounds),
             }
         }
-        What::Kernel(effort) => {
-            let (ours, theirs) = measure_kernel(sh, &target, effort)?;
-            match effort.json {
-                true => format!("{}\n", kernel::json(&ours, &theirs)),
-                false => kernel::table(&ours, &theirs),
+        What::Kernel(args) => {
+            let rounds = measure_kernel(sh, &target, args)?;
+            match args.effort.json {
+                true => format!("{}\n", kernel::json(&rounds)),
+                false => kernel::table(&rounds),
             }
         }
         What::Gateway(args) => {
@@ -138,34 +149,69 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn measure_redaction(sh: &Shell, target: &Path, effort: &Effort) -> Result<(Value, Value)> {
+fn measure_redaction(sh: &Shell, target: &Path, args: &Turns) -> Result<Vec<Round>> {
     let program = built(sh, target, "redaction-speed")?;
-    let smoke = effort.smoke.then_some("--smoke");
-    let mut ours = read(cmd!(sh, "{program} {smoke...}"))?;
     let calls = built(sh, target, "kernel-speed")?;
-    ours["pipeline"] = read(cmd!(sh, "{calls} rows {smoke...}"))?;
-    if effort.no_peer {
-        return Ok((ours, Value::Null));
-    }
+    let smoke = args.effort.smoke.then_some("--smoke");
     let workloads = target.join("speed").join("workloads");
-    process::run(cmd!(sh, "{program} workloads {workloads}"))?;
-    let python = peer::python(sh, &target.join("speed"), peer::KERNEL)?;
-    let script = workspace::root()?.join("benches/redaction/peer.py");
-    let theirs = read(cmd!(sh, "{python} {script} {workloads} {smoke...}"))?;
-    Ok((ours, theirs))
+    let peer = peer_script(sh, target, &args.effort, "benches/redaction/peer.py")?;
+    if peer.is_some() {
+        process::run(cmd!(sh, "{program} workloads {workloads}"))?;
+    }
+    turns(args, || {
+        let mut ours = read(cmd!(sh, "{program} {smoke...}"))?;
+        ours["pipeline"] = read(cmd!(sh, "{calls} rows {smoke...}"))?;
+        let theirs = match &peer {
+            Some(PeerScript { python, script }) => {
+                read(cmd!(sh, "{python} {script} {workloads} {smoke...}"))?
+            }
+            None => Value::Null,
+        };
+        Ok(Round { ours, theirs })
+    })
 }
 
-fn measure_kernel(sh: &Shell, target: &Path, effort: &Effort) -> Result<(Value, Value)> {
+fn measure_kernel(sh: &Shell, target: &Path, args: &Turns) -> Result<Vec<Round>> {
     let program = built(sh, target, "kernel-speed")?;
-    let smoke = effort.smoke.then_some("--smoke");
-    let theirs = if effort.no_peer {
-        Value::Null
-    } else {
-        let python = peer::python(sh, &target.join("speed"), peer::KERNEL)?;
-        let script = workspace::root()?.join("benches/kernel/peer.py");
-        read(cmd!(sh, "{python} {script} {smoke...}"))?
-    };
-    Ok((read(cmd!(sh, "{program} {smoke...}"))?, theirs))
+    let smoke = args.effort.smoke.then_some("--smoke");
+    let peer = peer_script(sh, target, &args.effort, "benches/kernel/peer.py")?;
+    turns(args, || {
+        let theirs = match &peer {
+            Some(PeerScript { python, script }) => read(cmd!(sh, "{python} {script} {smoke...}"))?,
+            None => Value::Null,
+        };
+        Ok(Round { ours: read(cmd!(sh, "{program} {smoke...}"))?, theirs })
+    })
+}
+
+/// So many rounds as asked for; a smoke run has one.
+fn turns(args: &Turns, mut round: impl FnMut() -> Result<Round>) -> Result<Vec<Round>> {
+    let rounds = if args.effort.smoke { 1 } else { args.rounds };
+    let measured = (1..=rounds).map(|number| {
+        eprintln!("round {number} of {rounds}");
+        round()
+    });
+    measured.collect()
+}
+
+/// agent-kernel (Python) and what measures it.
+struct PeerScript {
+    python: PathBuf,
+    script: PathBuf,
+}
+
+/// `None` where the peer is left out.
+fn peer_script(
+    sh: &Shell,
+    target: &Path,
+    effort: &Effort,
+    script: &str,
+) -> Result<Option<PeerScript>> {
+    if effort.no_peer {
+        return Ok(None);
+    }
+    let python = peer::python(sh, &target.join("speed"), peer::KERNEL)?;
+    Ok(Some(PeerScript { python, script: workspace::root()?.join(script).into() }))
 }
 
 fn measure_compile(sh: &Shell, target: &Path, args: &Compile) -> Result<(Value, Value)> {

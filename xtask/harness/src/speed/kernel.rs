@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::line::{self, Line, number, ratio};
+use super::line::{self, Line, Round, number, ratio};
 
-fn lines(ours: &Value, theirs: &Value) -> Vec<Line> {
+fn lines(Round { ours, theirs }: &Round) -> Vec<Line> {
     let own = |path: &[&str]| number(ours, path);
     let times = |name, path: &[&str], wanted| {
         let value = ratio(number(theirs, path), own(path));
@@ -25,20 +25,22 @@ fn lines(ours: &Value, theirs: &Value) -> Vec<Line> {
 }
 
 /// For scripts.
-pub fn json(ours: &Value, theirs: &Value) -> Value {
-    line::json(&lines(ours, theirs), ours, theirs)
+pub fn json(rounds: &[Round]) -> Value {
+    let Round { ours, theirs } = line::summary(rounds);
+    line::json(&line::medians(rounds, lines), &ours, &theirs)
 }
 
 /// For people.
-pub fn table(ours: &Value, theirs: &Value) -> String {
+pub fn table(rounds: &[Round]) -> String {
+    let Round { ours, theirs } = line::summary(rounds);
     let mut out = String::from("processor time; all threads of the process\n\n");
-    for (name, found) in [("weaver", ours), ("peer", theirs)] {
+    for (name, found) in [("weaver", &ours), ("peer", &theirs)] {
         for (what, value) in found.as_object().into_iter().flatten() {
             let _ = writeln!(out, "{name:<8}{what:<18}{value}");
         }
     }
     out.push('\n');
-    out + &line::text(&lines(ours, theirs))
+    out + &line::text(&line::medians(rounds, lines))
 }
 
 #[cfg(test)]
@@ -55,10 +57,12 @@ mod tests {
             "caps": { "ratio": 1.0 }, "run": { "ratio": 1.3, "memory_ratio": 1.0 },
         });
         let theirs = json!({ "grant_us": 26.0, "grant_invoke_us": 130.0 });
-        let good: Vec<Option<bool>> = lines(&ours, &theirs).iter().map(Line::good).collect();
+        let round = Round { ours: ours.clone(), theirs };
+        let good: Vec<Option<bool>> = lines(&round).iter().map(Line::good).collect();
         let all = [true, false, true, false, true, false, true].map(Some);
         assert_eq!(good, all);
-        assert_eq!(lines(&ours, &Value::Null)[2].good(), None);
-        assert!(table(&ours, &Value::Null).contains("not measured"));
+        let alone = Round { ours, theirs: Value::Null };
+        assert_eq!(lines(&alone)[2].good(), None);
+        assert!(table(&[alone]).contains("not measured"));
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::line::{self, Line, number, ratio};
+use super::line::{self, Line, Round, number, ratio};
 
 /// Texts without values.
 const CLEAN: [&str; 3] = ["logs", "prose", "json"];
@@ -22,7 +22,7 @@ fn most(value: &Value, key: &str) -> Option<f64> {
         .reduce(f64::max)
 }
 
-fn lines(ours: &Value, theirs: &Value) -> Vec<Line> {
+fn lines(Round { ours, theirs }: &Round) -> Vec<Line> {
     let engine = |text: &str, key: &str| number(ours, &["engine", text, key]);
     let pipeline = |path: &[&str]| number(&ours["pipeline"], path);
     let line = |name, value, wanted, unit| Line { name, value, wanted, unit };
@@ -74,12 +74,14 @@ fn lines(ours: &Value, theirs: &Value) -> Vec<Line> {
 }
 
 /// For scripts.
-pub fn json(ours: &Value, theirs: &Value) -> Value {
-    line::json(&lines(ours, theirs), ours, theirs)
+pub fn json(rounds: &[Round]) -> Value {
+    let Round { ours, theirs } = line::summary(rounds);
+    line::json(&line::medians(rounds, lines), &ours, &theirs)
 }
 
 /// For people.
-pub fn table(ours: &Value, theirs: &Value) -> String {
+pub fn table(rounds: &[Round]) -> String {
+    let Round { ours, theirs } = line::summary(rounds);
     let mut out = String::from("processor time; one thread, all rules on\n\n");
     let _ = writeln!(
         out,
@@ -97,12 +99,12 @@ pub fn table(ours: &Value, theirs: &Value) -> String {
     for (name, found) in ours["hostile"].as_object().into_iter().flatten() {
         let figure = |key: &str| number(found, &[key]).unwrap_or_default();
         let (taken, of_clean) = (figure("ns_per_byte"), figure("of_clean"));
-        let peak = number(ours, &["memory", name, "of_input"]).unwrap_or_default();
+        let peak = number(&ours, &["memory", name, "of_input"]).unwrap_or_default();
         let _ = writeln!(out, "{name:<10}{taken:>10.1}{of_clean:>10.1}{peak:>12.2}");
     }
     let _ = writeln!(out, "\n{:<10}{}", "calls", ours["pipeline"]);
     let _ = writeln!(out, "{:<10}{theirs}\n", "peer");
-    out.push_str(&line::text(&lines(ours, theirs)));
+    out.push_str(&line::text(&line::medians(rounds, lines)));
     out
 }
 
@@ -123,7 +125,8 @@ mod tests {
             "pipeline": { "invoke_summary_us": 500.0, "expand": { "error": "no" } },
         });
         let theirs = json!({ "redact_mb_s": 4.0, "invoke_summary_us": 20_000.0, "expand_us": 1.0 });
-        let good: Vec<Option<bool>> = lines(&ours, &theirs).iter().map(Line::good).collect();
+        let good: Vec<Option<bool>> =
+            lines(&Round { ours: ours.clone(), theirs }).iter().map(Line::good).collect();
         let expected = [
             Some(false),
             None,
@@ -136,6 +139,6 @@ mod tests {
             None,
         ];
         assert_eq!(good, expected);
-        assert!(table(&ours, &Value::Null).contains("not measured"));
+        assert!(table(&[Round { ours, theirs: Value::Null }]).contains("not measured"));
     }
 }
