@@ -11,7 +11,6 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use weaver_drivers::confine::{Launcher, Protection};
@@ -24,6 +23,7 @@ use self::relist_error::RelistError;
 use super::client_folders::ClientFolders;
 use super::gateway::Gateway;
 use super::instance_key::InstanceKey;
+use super::listed_definition::ListedDefinition;
 use super::server_events::ServerEvents;
 use super::server_feature::ServerFeatures;
 use super::upstream_config::{upstream_config, upstream_config_in};
@@ -80,7 +80,7 @@ pub(crate) struct EntryContext<'a> {
 
 #[derive(Default)]
 struct State {
-    tools: BTreeMap<CapabilityId, Arc<Value>>,
+    tools: BTreeMap<CapabilityId, Arc<ListedDefinition>>,
     /// Why it is unavailable; `None` while it is connected.
     problem: Option<String>,
     ready: bool,
@@ -278,7 +278,7 @@ impl Entry {
     }
 
     /// The tools that it listed last.
-    pub(crate) fn tools(&self) -> BTreeMap<CapabilityId, Arc<Value>> {
+    pub(crate) fn tools(&self) -> BTreeMap<CapabilityId, Arc<ListedDefinition>> {
         self.state.lock().map(|state| state.tools.clone()).unwrap_or_default()
     }
 

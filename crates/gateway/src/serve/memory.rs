@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use contextweaver::memory::{BundleParts, MemoryBundle};
-use serde_json::{Value, json};
+use serde_json::json;
 use weaver_agent_kernel::Registry;
 use weaver_drivers::memory;
 use weaver_trace_store::{RecordsOptions, SqliteRecords};
 use weaver_types::{CapabilityId, Clock};
 
 use super::error::ServeError;
+use super::listed_definition::ListedDefinition;
 use crate::config::Config;
 
 /// The prefix of their ids.
@@ -47,7 +48,7 @@ pub(crate) fn is_ours(id: &CapabilityId) -> bool {
 }
 
 /// The four tools as a client sees them.
-pub(crate) fn definitions(registry: &Registry) -> BTreeMap<CapabilityId, Arc<Value>> {
+pub(crate) fn definitions(registry: &Registry) -> BTreeMap<CapabilityId, Arc<ListedDefinition>> {
     let ours = registry.list_all().into_iter().filter_map(|entry| {
         let spec = entry.capability().spec();
         let definition = json!({
@@ -55,7 +56,7 @@ pub(crate) fn definitions(registry: &Registry) -> BTreeMap<CapabilityId, Arc<Val
             "description": spec.description,
             "inputSchema": spec.input_schema,
         });
-        is_ours(&spec.id).then(|| (spec.id.clone(), Arc::new(definition)))
+        is_ours(&spec.id).then(|| (spec.id.clone(), Arc::new(ListedDefinition::new(&definition))))
     });
     ours.collect()
 }

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::Value;
 use tokio::runtime::Handle;
 use weaver_agent_kernel::{Driver, Registry};
 use weaver_drivers::confine::Launcher;
@@ -18,14 +17,15 @@ use weaver_types::{Capability, CapabilityId};
 
 use super::error::ServeError;
 use super::import::{self, ProposalError, ToolDefinition};
+use super::listed_definition::ListedDefinition;
 use crate::config::{Config, TOOLS, Tool, ToolImplementation};
 use crate::telemetry;
 
 /// The tools as a client sees them.
-pub(crate) fn definitions(config: &Config) -> BTreeMap<CapabilityId, Arc<Value>> {
+pub(crate) fn definitions(config: &Config) -> BTreeMap<CapabilityId, Arc<ListedDefinition>> {
     let named = config.tools.iter().filter_map(|tool| {
         let id = CapabilityId::parse(format!("{TOOLS}.{}", tool.name)).ok()?;
-        Some((id, Arc::new(tool.definition())))
+        Some((id, Arc::new(ListedDefinition::new(&tool.definition()))))
     });
     named.collect()
 }

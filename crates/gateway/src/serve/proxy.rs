@@ -10,6 +10,7 @@ use weaver_types::{
 
 use super::call::{self, CallOptions, CallRequest};
 use super::client::Client;
+use super::listed_definition::TaskSupport;
 use super::message::{RpcError, code, shown};
 use super::render::{self, Reply};
 use super::{definitions, justification, meta_tools, output_schema, sanitised_description};
@@ -31,7 +32,7 @@ pub(crate) async fn list(client: &Client) -> Vec<Value> {
         .iter()
         .filter(|(_, id)| client.offered(id))
         .filter_map(|(name, id)| {
-            Some((name.clone(), tool(client, name, id, snapshot.tools.get(id)?)))
+            Some((name.clone(), tool(client, name, id, &snapshot.tools.get(id)?.to_value())))
         })
         .chain([own])
         .collect();
@@ -140,29 +141,26 @@ pub(crate) async fn call(
     Ok(reply)
 }
 
-/// True when the tool is listed with a schema of its results. Clients compare whatever structured
-/// content they get with it, that of a refusal too, and lose what does not fit.
 /// True where its server lists a tool as one that can be called as a task.
 pub(crate) fn is_listed_as_task(client: &Client, name: &str) -> bool {
     let snapshot = client.gateway.tool_snapshot();
     let id = snapshot.names.get(name).filter(|id| client.offered(id));
     let listed = id.and_then(|id| snapshot.tools.get(id));
-    let support = listed.and_then(|tool| tool.pointer("/execution/taskSupport"));
-    support.is_some_and(|support| support == "optional" || support == "required")
+    listed.is_some_and(|tool| tool.task_support != TaskSupport::Forbidden)
 }
 
+/// True when the tool is listed with a schema of its results. Clients compare whatever structured
+/// content they get with it, that of a refusal too, and lose what does not fit.
 fn has_output_schema(client: &Client, id: &CapabilityId) -> bool {
     let snapshot = client.gateway.tool_snapshot();
-    snapshot.tools.get(id).is_some_and(|tool| tool.get("outputSchema").is_some())
+    snapshot.tools.get(id).is_some_and(|tool| tool.has_output_schema)
 }
 
 /// True when the tool is listed with the argument for a justification. A tool whose server is away
 /// counts as one: nothing is called there.
 fn is_justification_added(client: &Client, id: &CapabilityId) -> bool {
     let snapshot = client.gateway.tool_snapshot();
-    let schema = snapshot.tools.get(id).and_then(|tool| tool.get("inputSchema"));
-    // As in the list: what is no object there is shown as the schema of one.
-    schema.filter(|schema| schema.is_object()).is_none_or(justification::is_added)
+    snapshot.tools.get(id).is_none_or(|tool| tool.takes_justification)
 }
 
 /// The tool of a name: one that the principal may know of, or one whose server is away.

@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock};
 use contextweaver::catalog::{Catalog, CatalogChange, SelectableItem};
 use contextweaver::error::CatalogError;
 use contextweaver::route::{Router, TokenTable};
-use serde_json::Value;
 use weaver_agent_kernel::Registry;
 use weaver_policy::PolicySet;
 use weaver_types::{Capability, CapabilityId};
 
+use super::listed_definition::ListedDefinition;
 use super::server_feature::FeatureKind;
 use super::upstreams::Upstreams;
 use super::{definitions, exported_name, memory};
@@ -30,7 +30,7 @@ pub(crate) struct ToolSnapshot {
     /// The tools by the names under which the proxy offers them.
     pub(crate) names: BTreeMap<String, CapabilityId>,
     /// The tools as their servers list them.
-    pub(crate) tools: BTreeMap<CapabilityId, Arc<Value>>,
+    pub(crate) tools: BTreeMap<CapabilityId, Arc<ListedDefinition>>,
     /// The tools that the proxy cannot offer, because something else has their name.
     pub(crate) unnamed: Vec<(CapabilityId, String)>,
 }

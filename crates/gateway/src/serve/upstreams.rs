@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use serde_json::Value;
 use tokio::sync::watch;
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Redactor;
@@ -20,6 +19,7 @@ use super::entry::{Entry, EntryContext, UnavailableServer};
 use super::feature_snapshot::{FeatureSnapshot, PromptNames};
 use super::gateway::Gateway;
 use super::instance_key::InstanceKey;
+use super::listed_definition::ListedDefinition;
 use super::own_tools;
 use super::server_events::{ListedInstance, ServerEvents};
 use super::server_feature::ServerFeatures;
@@ -40,7 +40,7 @@ pub(crate) struct Upstreams {
     /// One rebuild at a time: an older snapshot must not replace a newer one.
     rebuilding: Mutex<()>,
     entries: Vec<Arc<Entry>>,
-    own: BTreeMap<CapabilityId, Arc<Value>>,
+    own: BTreeMap<CapabilityId, Arc<ListedDefinition>>,
     /// Set when the gateway ends: nobody waits for a server any more.
     closing: watch::Sender<bool>,
 }
@@ -112,7 +112,7 @@ impl Upstreams {
     }
 
     /// The tools of all, as their servers list them.
-    pub(crate) fn tools(&self) -> BTreeMap<CapabilityId, Arc<Value>> {
+    pub(crate) fn tools(&self) -> BTreeMap<CapabilityId, Arc<ListedDefinition>> {
         let own = self.own.iter().map(|(id, tool)| (id.clone(), Arc::clone(tool)));
         self.entries.iter().flat_map(|entry| entry.tools()).chain(own).collect()
     }

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use weaver_agent_kernel::DriverError;
 use weaver_drivers::mcp::{Connection, LogLevel, McpError, ServerList, Upstream, UpstreamConfig};
 
+use crate::serve::listed_definition::ListedDefinition;
 use crate::serve::server_feature::{FeatureKind, ServerFeatures, definition_of};
 
 /// How often a fresh instance is asked for a tool that it does not list: some servers register their
@@ -22,7 +23,7 @@ const FEATURE_LISTS: [ServerList; 3] =
 /// A tool or feature as the primary instance lists it, which is what was approved.
 pub(super) enum ApprovedItem {
     /// A tool, as it stands in the list.
-    Tool { name: String, listed: Arc<Value> },
+    Tool { name: String, listed: Arc<ListedDefinition> },
     /// A prompt by its name, or what else there is beside tools.
     Feature { kind: FeatureKind, name: String, definition: Value },
 }
@@ -39,7 +40,7 @@ impl ApprovedItem {
 pub(super) struct DedicatedInstance {
     pub(super) upstream: Arc<Upstream>,
     /// The tools that it lists.
-    tools: tokio::sync::Mutex<Option<Listing<BTreeMap<String, Value>>>>,
+    tools: tokio::sync::Mutex<Option<Listing<BTreeMap<String, ListedDefinition>>>>,
     /// What else it lists.
     features: tokio::sync::Mutex<Option<Listing<Arc<ServerFeatures>>>>,
     last_used: Mutex<Instant>,
@@ -129,7 +130,11 @@ impl DedicatedInstance {
         })
     }
 
-    async fn listing_tool(&self, name: &str, approved: &Value) -> Result<Option<u64>, DriverError> {
+    async fn listing_tool(
+        &self,
+        name: &str,
+        approved: &ListedDefinition,
+    ) -> Result<Option<u64>, DriverError> {
         let mut tools = self.tools.lock().await;
         let connection = self.upstream.connection().await.map_err(unavailable)?;
         let stale = self.upstream.tools_stale().await;
@@ -151,9 +156,10 @@ impl DedicatedInstance {
         Ok(None)
     }
 
-    async fn list_tools(&self) -> Result<Listing<BTreeMap<String, Value>>, DriverError> {
+    async fn list_tools(&self) -> Result<Listing<BTreeMap<String, ListedDefinition>>, DriverError> {
         let (connection, tools) = self.upstream.listing().await.map_err(unavailable)?;
-        let tools = tools.iter().map(|tool| (tool.name().to_owned(), tool.value().clone()));
+        let tools =
+            tools.iter().map(|tool| (tool.name().to_owned(), ListedDefinition::new(tool.value())));
         Ok(Listing { generation: connection.generation(), items: tools.collect() })
     }
 

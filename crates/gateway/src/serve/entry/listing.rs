@@ -14,6 +14,7 @@ use super::dedicated_instance::ApprovedItem;
 use super::features::FeatureRegistrations;
 use super::{Entry, State};
 use crate::serve::gateway::Gateway;
+use crate::serve::listed_definition::{ListedDefinition, TaskSupport};
 use crate::serve::server_feature::ServerFeatures;
 use crate::serve::{import, server_requests};
 use crate::telemetry;
@@ -29,7 +30,7 @@ const MAX_CHANGES: usize = 50;
 
 /// The result of one `tools/list`.
 struct Listing {
-    listed: BTreeMap<CapabilityId, Arc<Value>>,
+    listed: BTreeMap<CapabilityId, Arc<ListedDefinition>>,
     left_out: Vec<String>,
 }
 
@@ -120,16 +121,17 @@ impl Entry {
             match import::propose(&self.config, tool, instructions) {
                 Ok(capability) => {
                     let runtime = tokio::runtime::Handle::current();
-                    let raw = Arc::new(tool.value().clone());
+                    let definition = Arc::new(ListedDefinition::new(tool.value()));
                     let name = tool.name().to_owned();
-                    let item = ApprovedItem::Tool { name, listed: Arc::clone(&raw) };
+                    let item = ApprovedItem::Tool { name, listed: Arc::clone(&definition) };
                     let driver = McpDriver::new(self.upstream(), tool.name(), runtime)
                         .with_instances(self.instances_for(item, generation))
                         .with_request_meta(telemetry::request_meta());
-                    let as_task = tool.value().pointer("/execution/taskSupport");
-                    let only_as_task = as_task.is_some_and(|support| support == "required");
-                    let driver = if only_as_task { driver.as_task() } else { driver };
-                    listed.insert(capability.id().clone(), raw);
+                    let driver = match definition.task_support {
+                        TaskSupport::Required => driver.as_task(),
+                        TaskSupport::Optional | TaskSupport::Forbidden => driver,
+                    };
+                    listed.insert(capability.id().clone(), definition);
                     set.push((capability, telemetry::timed(Arc::new(driver))));
                 }
                 Err(problem) => left_out.push(problem.to_string()),
@@ -143,7 +145,7 @@ impl Entry {
         Listing { listed, left_out }
     }
 
-    fn set_ready(&self, tools: BTreeMap<CapabilityId, Arc<Value>>) -> bool {
+    fn set_ready(&self, tools: BTreeMap<CapabilityId, Arc<ListedDefinition>>) -> bool {
         let Ok(mut state) = self.state.lock() else { return false };
         let changed = !state.ready || state.problem.is_some() || state.tools != tools;
         *state = State { tools, problem: None, ready: true };

@@ -1,0 +1,95 @@
+//! The definition of a tool as its server lists it, kept as text.
+//!
+//! A parsed definition takes about ten times the memory of its text: each of its many small objects
+//! is a node of a tree with room for eleven members. A gateway keeps thousands of definitions and
+//! reads one when a client lists the tools, so the text is kept, beside what each call asks.
+
+use serde_json::Value;
+
+use super::justification;
+
+/// A definition with what is asked of it at each call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ListedDefinition {
+    text: Box<str>,
+    /// Whether it has a schema of its results.
+    pub(crate) has_output_schema: bool,
+    /// Whether the proxy lists it with the argument for a justification.
+    pub(crate) takes_justification: bool,
+    /// Whether it can be called as a task.
+    pub(crate) task_support: TaskSupport,
+}
+
+/// Whether a tool can be called as a task, as its server says in `execution.taskSupport`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TaskSupport {
+    /// Not at all; also where the server says nothing or something else.
+    Forbidden,
+    /// Both ways.
+    Optional,
+    /// In no other way.
+    Required,
+}
+
+impl ListedDefinition {
+    pub(crate) fn new(definition: &Value) -> Self {
+        // What is no object is listed as the schema of one.
+        let input = definition.get("inputSchema").filter(|schema| schema.is_object());
+        let support = definition.pointer("/execution/taskSupport").and_then(Value::as_str);
+        Self {
+            text: definition.to_string().into(),
+            has_output_schema: definition.get("outputSchema").is_some(),
+            takes_justification: input.is_none_or(justification::is_added),
+            task_support: match support {
+                Some("optional") => TaskSupport::Optional,
+                Some("required") => TaskSupport::Required,
+                _ => TaskSupport::Forbidden,
+            },
+        }
+    }
+
+    /// The definition, every field kept.
+    pub(crate) fn to_value(&self) -> Value {
+        // Written by `new`, so it can be read.
+        serde_json::from_str(&self.text).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_definition_is_given_back_as_it_was() {
+        let definition = json!({
+            "name": "x",
+            "inputSchema": { "type": "object", "properties": { "n": { "minimum": 0.1, "maximum": 1e300 } } },
+            "outputSchema": { "type": "object" },
+            "execution": { "taskSupport": "required" },
+            "other": [null, -0.0, u64::MAX, "\u{1f980}\u{2028}"],
+        });
+        let listed = ListedDefinition::new(&definition);
+        assert_eq!(listed.to_value(), definition);
+        assert!(listed.has_output_schema && listed.takes_justification);
+        assert_eq!(listed.task_support, TaskSupport::Required);
+    }
+
+    #[test]
+    fn a_definition_that_differs_in_one_number_is_another() {
+        let bounded = |max| ListedDefinition::new(&json!({ "inputSchema": { "maxLength": max } }));
+        assert_eq!(bounded(json!(1)), bounded(json!(1)));
+        assert_ne!(bounded(json!(1)), bounded(json!(2)));
+        assert_ne!(bounded(json!(1)), bounded(json!(1.0)));
+    }
+
+    #[test]
+    fn what_says_nothing_has_no_schema_and_no_tasks_and_takes_a_justification() {
+        let listed = ListedDefinition::new(&json!({ "inputSchema": true, "execution": 1 }));
+        assert!(!listed.has_output_schema && listed.takes_justification);
+        assert_eq!(listed.task_support, TaskSupport::Forbidden);
+        let own = json!({ "inputSchema": { "properties": { justification::KEY: {} } } });
+        assert!(!ListedDefinition::new(&own).takes_justification);
+    }
+}
