@@ -58,7 +58,7 @@ pub(crate) fn repaired(
     arguments: &Value,
 ) -> Option<Repaired> {
     let spec = capability.spec();
-    let schema = spec.input_schema.as_ref().filter(|_| repairs != Repairs::none())?;
+    let schema = spec.input_schema.as_deref().filter(|_| repairs != Repairs::none())?;
     check.violation(arguments, "the arguments")?;
     let mut critical = critical::arguments(Some(schema), capability.sink());
     critical.extend(spec.critical_arguments.iter().cloned());
@@ -211,7 +211,7 @@ mod tests {
         });
         let id = CapabilityId::parse("a.b").unwrap();
         let draft = CapabilityDraft {
-            input_schema: Some(schema),
+            input_schema: Some(schema.into()),
             critical_arguments: critical.iter().map(|at| Pointer::parse(at).unwrap()).collect(),
             ..CapabilityDraft::new(id, "b", Effects::READ_LOCAL, Agents::Any)
         };

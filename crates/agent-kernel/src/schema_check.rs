@@ -65,8 +65,8 @@ impl SchemaCheck {
     fn schema(&self) -> Option<&Value> {
         let spec = self.capability.spec();
         match self.side {
-            SchemaSide::Input => spec.input_schema.as_ref(),
-            SchemaSide::Output => spec.output_schema.as_ref(),
+            SchemaSide::Input => spec.input_schema.as_deref(),
+            SchemaSide::Output => spec.output_schema.as_deref(),
         }
     }
 
@@ -179,7 +179,7 @@ mod tests {
         let draft = CapabilityDraft {
             description: "Reads a file.".to_owned(),
             timeout_ms: 1_000,
-            input_schema: Some(schema),
+            input_schema: Some(schema.into()),
             ..CapabilityDraft::new(id, "read", Effects::READ_LOCAL, Agents::Any)
         };
         let capability = Arc::new(draft.build().unwrap());
@@ -225,7 +225,7 @@ mod tests {
         for schema in schemas {
             let draft = CapabilityDraft {
                 description: "Lists people.".to_owned(),
-                output_schema: Some(schema.clone()),
+                output_schema: Some(schema.clone().into()),
                 timeout_ms: 1_000,
                 ..CapabilityDraft::new(id.clone(), "list", Effects::READ_OPEN, Agents::Any)
             };

@@ -86,7 +86,7 @@ fn capability() -> Outcome<Capability> {
     let draft = CapabilityDraft {
         description: "Reads one file and returns its text.".to_owned(),
         idempotent: true,
-        input_schema: Some(json!({"type": "object"})),
+        input_schema: Some(json!({"type": "object"}).into()),
         tags: BTreeSet::from(["files".to_owned()]),
         ..CapabilityDraft::new(id, "Read a file", Effects::READ_LOCAL, Agents::Any)
     };

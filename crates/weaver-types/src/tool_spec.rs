@@ -1,6 +1,7 @@
 //! `ToolSpec`: the builder with the SecondBrain kernel's defaults, bounds and wire names.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -236,8 +237,8 @@ impl ToolSpec {
         let draft = CapabilityDraft {
             description: self.description,
             idempotent: self.idempotent,
-            input_schema,
-            output_schema,
+            input_schema: input_schema.map(Arc::new),
+            output_schema: output_schema.map(Arc::new),
             permissions: self.requires_permission,
             max_retries: self.max_retries,
             timeout_ms: self.timeout_ms,

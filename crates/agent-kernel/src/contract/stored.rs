@@ -1,6 +1,7 @@
 //! The stored form of an approved contract.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -111,8 +112,8 @@ fn terms(spec: &CapabilityDraft) -> Terms {
         title: spec.title.clone(),
         description: spec.description.clone(),
         idempotent: spec.idempotent,
-        input_schema: spec.input_schema.clone(),
-        output_schema: spec.output_schema.clone(),
+        input_schema: spec.input_schema.as_deref().cloned(),
+        output_schema: spec.output_schema.as_deref().cloned(),
         permissions: spec.permissions.clone(),
         agents: spec.agents.clone(),
         sensitivity: spec.sensitivity.clone(),
@@ -136,8 +137,8 @@ fn rebuilt(
         title: terms.title,
         description: terms.description,
         idempotent: terms.idempotent,
-        input_schema: terms.input_schema,
-        output_schema: terms.output_schema,
+        input_schema: terms.input_schema.map(Arc::new),
+        output_schema: terms.output_schema.map(Arc::new),
         permissions: terms.permissions,
         sensitivity: terms.sensitivity,
         tags: terms.tags,

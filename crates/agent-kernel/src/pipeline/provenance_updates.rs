@@ -133,7 +133,7 @@ impl Kernel {
         let tokens = provenance::written(ready.arguments);
         let origin = &ready.target.entry.origin;
         let mut void: Vec<&str> = Vec::new();
-        let schema = spec.input_schema.as_ref();
+        let schema = spec.input_schema.as_deref();
         let vouched = provenance::are_vouched_for(ready.arguments, schema, &self.origins(slot));
         if writes && !vouched {
             void.push(origin);

@@ -22,7 +22,7 @@ pub fn suspicions(capability: &Capability) -> BTreeSet<String> {
     ];
     let schemas = [("inputSchema", &spec.input_schema), ("outputSchema", &spec.output_schema)];
     let words = parts.iter().filter_map(|(place, value)| Some((*place, value.as_ref()?)));
-    let schemas = schemas.into_iter().filter_map(|(place, value)| Some((place, value.as_ref()?)));
+    let schemas = schemas.into_iter().filter_map(|(place, value)| Some((place, value.as_deref()?)));
     words
         .chain(schemas)
         .flat_map(|(place, value)| weaver_firewall::suspicions(place, value))

@@ -27,7 +27,7 @@ fn world() -> World {
     let world = World::with(memory(), Arc::new(ManualClock::new(START)), set, Ports::default());
     let schema = json!({ "type": "object", "properties": { "to": {}, "body": {} } });
     world.register(CapabilityDraft {
-        input_schema: Some(schema),
+        input_schema: Some(schema.into()),
         ..draft("mail.send", Effects::WRITE_OPEN)
     });
     world.tool("web.read", Effects::READ_OPEN);

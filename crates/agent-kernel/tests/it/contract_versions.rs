@@ -317,7 +317,7 @@ fn the_stored_form_of_an_approval_is_golden() {
     let mut tool = described("fs.write", Effects::WRITE_LOCAL, "writes");
     tool.title = Some("Write".to_owned());
     tool.input_schema =
-        Some(json!({ "type": "object", "properties": { "size": { "maximum": 1.5 } } }));
+        Some(json!({ "type": "object", "properties": { "size": { "maximum": 1.5 } } }).into());
     let ledger = after_snapshot(&[tool.clone()]);
     let key = |id: &str| RecordKey::new(Tenant::default(), Namespace::Baseline, id);
     let text = |id: &str| String::from_utf8(ledger.read(&key(id)).unwrap().unwrap().value).unwrap();

@@ -17,9 +17,12 @@ fn world() -> World {
     );
     let world = World::new(policy);
     let mut spec = draft("fs.write", Effects::WRITE_LOCAL);
-    spec.input_schema = Some(json!({
-        "type": "object", "required": ["path"], "properties": { "path": { "type": "string" } }
-    }));
+    spec.input_schema = Some(
+        json!({
+            "type": "object", "required": ["path"], "properties": { "path": { "type": "string" } }
+        })
+        .into(),
+    );
     world.register(spec).tool("disk.wipe", Effects::DESTROY_LOCAL);
     world.tool("fs.never", Effects::READ_LOCAL).tool("fs.read", Effects::READ_LOCAL);
     world

@@ -93,7 +93,7 @@ fn what_the_log_says_is_redacted_and_what_was_pruned_is_not_told() {
     let mut asked = Asked::new("fs.take");
     let schema = json!({ "type": "object", "additionalProperties": false });
     first.register(CapabilityDraft {
-        input_schema: Some(schema),
+        input_schema: Some(schema.into()),
         ..draft("fs.take", Effects::READ_LOCAL)
     });
     asked.arguments = json!({ "jane.roe@corp.example.com": 1 });

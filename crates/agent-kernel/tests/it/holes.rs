@@ -390,7 +390,7 @@ fn nothing_is_added_to_the_arguments_and_no_schema_is_lost() {
         "type": "object", "properties": { "q": { "type": "string" } }, "additionalProperties": false
     });
     let spec = CapabilityDraft {
-        input_schema: Some(schema.clone()),
+        input_schema: Some(schema.clone().into()),
         ..draft("docs.search", Effects::READ_LOCAL)
     };
     let world = World::new(open_policy());
@@ -402,7 +402,7 @@ fn nothing_is_added_to_the_arguments_and_no_schema_is_lost() {
     asked.request.constraints = Constraints { max_rows: Some(5), ..Constraints::default() };
     assert!(succeeded(&world.call(&world.run(), &ana(), &asked)));
     let kept = world.kernel.registry().get(&asked.request.capability_id).unwrap();
-    assert_eq!(kept.capability().spec().input_schema, Some(schema));
+    assert_eq!(kept.capability().spec().input_schema, Some(schema.into()));
 }
 
 /// Cases: HOLE-13.
@@ -506,8 +506,10 @@ fn tenants_are_compared_and_schemas_are_checked() {
     assert_eq!(find(&acme).0, Verdict::Allow);
 
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
-    let spec =
-        CapabilityDraft { input_schema: Some(schema), ..draft("fs.take", Effects::READ_LOCAL) };
+    let spec = CapabilityDraft {
+        input_schema: Some(schema.into()),
+        ..draft("fs.take", Effects::READ_LOCAL)
+    };
     world.register(spec);
     let executed = world.executed();
     let asked = Asked::new("fs.take").with(json!({ "n": "not a number" }));

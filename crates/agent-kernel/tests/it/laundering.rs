@@ -52,14 +52,17 @@ fn world() -> World {
         "channel": { "type": "string" }, "content": { "type": "string" },
     } });
     world.register(CapabilityDraft {
-        input_schema: Some(schema),
+        input_schema: Some(schema.into()),
         ..draft("web.post", Effects::WRITE_OPEN)
     });
     world.tool("web.read", Effects::READ_OPEN);
     let told = |id: &str, effects| CapabilityDraft {
-        input_schema: Some(json!({ "properties": {
+        input_schema: Some(
+            json!({ "properties": {
             "name": {}, "text": {}, "parts": {}, "codes": {},
-        } })),
+        } })
+            .into(),
+        ),
         ..draft(id, effects)
     };
     let trusted = |id: &str, effects| CapabilityDraft {

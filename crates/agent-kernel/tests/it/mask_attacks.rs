@@ -228,7 +228,7 @@ fn a_name_of_a_field_that_is_a_value_is_in_no_refusal() {
             "additionalProperties": false,
         });
         let strict = CapabilityDraft {
-            input_schema: Some(schema),
+            input_schema: Some(schema.into()),
             ..draft("files.pick", Effects::WRITE_LOCAL)
         };
         let answers = FnDriver::inline(|_| Ok(RawResult::text("ok")));
@@ -264,8 +264,10 @@ fn a_value_in_another_value_is_no_way_to_see_its_rest() {
     let seen: Value =
         serde_json::from_str(&office.read("files.read", RawResult::json(record))).unwrap();
     let schema = json!({ "type": "object", "additionalProperties": { "enum": [1] } });
-    let strict =
-        CapabilityDraft { input_schema: Some(schema), ..draft("files.pick", Effects::WRITE_LOCAL) };
+    let strict = CapabilityDraft {
+        input_schema: Some(schema.into()),
+        ..draft("files.pick", Effects::WRITE_LOCAL)
+    };
     let answers = FnDriver::inline(|_| Ok(RawResult::text("ok")));
     office.world.driven(strict, Named("mcp:files", answers));
     let (short, long) = (seen["password"].as_str().unwrap(), seen["token"].as_str().unwrap());

@@ -123,7 +123,7 @@ impl Office {
             let schema = json!({ "type": "object", "properties": Value::Object(fields.into_iter().collect()) });
             let tool = CapabilityDraft {
                 output_label: label,
-                input_schema: Some(schema),
+                input_schema: Some(schema.into()),
                 ..draft(id, effects)
             };
             world.driven(tool, server);
@@ -422,8 +422,10 @@ fn a_refusal_does_not_tell_the_value_that_it_is_about() {
     let office = Office::new();
     office.read("files.read", RawResult::json(json!({ "password": "plover-long-value" })));
     let schema = json!({ "type": "object", "properties": { "n": { "enum": [1, "two"] } } });
-    let strict =
-        CapabilityDraft { input_schema: Some(schema), ..draft("files.pick", Effects::WRITE_LOCAL) };
+    let strict = CapabilityDraft {
+        input_schema: Some(schema.into()),
+        ..draft("files.pick", Effects::WRITE_LOCAL)
+    };
     office
         .world
         .driven(strict, Named("mcp:files", FnDriver::inline(|_| Ok(RawResult::text("ok")))));

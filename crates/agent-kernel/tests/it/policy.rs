@@ -154,9 +154,12 @@ fn nothing_in_the_arguments_selects_a_tool() {
 fn arguments_fit_their_schema_or_are_asked_for() {
     let world = World::new(open_policy());
     let mut spec = crate::support::draft("fs.read", Effects::READ_LOCAL);
-    spec.input_schema = Some(json!({
-        "type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}
-    }));
+    spec.input_schema = Some(
+        json!({
+            "type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}
+        })
+        .into(),
+    );
     world.register(spec);
     for wrong in [json!({}), json!({"path": 7}), json!([]), json!("path"), json!(null)] {
         let done = world.call(&world.run(), &ana(), &Asked::new("fs.read").with(wrong));

@@ -61,7 +61,10 @@ fn world_on(ledger: Arc<dyn Ledger>) -> World {
         ("fs.delete", Effects::UNDECLARED, &["file_id"]),
     ];
     for (id, effects, names) in tools {
-        world.register(CapabilityDraft { input_schema: schema(names), ..draft(id, effects) });
+        world.register(CapabilityDraft {
+            input_schema: schema(names).map(Into::into),
+            ..draft(id, effects)
+        });
     }
     world.tool("web.read", Effects::READ_OPEN);
     world.register(CapabilityDraft {

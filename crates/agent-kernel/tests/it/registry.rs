@@ -184,7 +184,7 @@ fn a_prefix_is_replaced_whole_and_nothing_else() {
     let drafts = ["fs.old", "fs.read", "fsx.read", "mail.send"];
     let registry = registry(drafts.map(|id| draft(id, Effects::READ_LOCAL)));
     let broken = CapabilityDraft {
-        input_schema: Some(json!({ "type": "no such type" })),
+        input_schema: Some(json!({ "type": "no such type" }).into()),
         ..draft("fs.broken", Effects::READ_LOCAL)
     };
     let set = vec![
@@ -211,8 +211,10 @@ fn a_schema_that_points_elsewhere_is_refused_and_nothing_is_fetched() {
     let remote = format!("http://{}/schema.json", listener.local_addr().unwrap());
     let registry = Registry::new();
     let refuse = |schema: Value| {
-        let spec =
-            CapabilityDraft { input_schema: Some(schema), ..draft("fs.read", Effects::READ_LOCAL) };
+        let spec = CapabilityDraft {
+            input_schema: Some(schema.into()),
+            ..draft("fs.read", Effects::READ_LOCAL)
+        };
         registry.register(spec.build().unwrap(), driver()).unwrap_err().code()
     };
     assert_eq!(refuse(json!({ "$ref": remote })), "registry.schema");
@@ -222,8 +224,10 @@ fn a_schema_that_points_elsewhere_is_refused_and_nothing_is_fetched() {
     assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
     assert!(registry.is_empty());
     let local = json!({ "$ref": "#/$defs/path", "$defs": { "path": { "type": "object" } } });
-    let spec =
-        CapabilityDraft { input_schema: Some(local), ..draft("fs.read", Effects::READ_LOCAL) };
+    let spec = CapabilityDraft {
+        input_schema: Some(local.into()),
+        ..draft("fs.read", Effects::READ_LOCAL)
+    };
     assert_eq!(registry.register(spec.build().unwrap(), driver()), Ok(()));
 }
 
@@ -236,7 +240,7 @@ fn a_schema_that_asks_for_endless_work_is_refused() {
     }
     defs.insert("a60".to_owned(), serde_json::json!(true));
     let mut draft = weaver_types::ToolSpec::new("a.b", "b").build().unwrap().into_draft();
-    draft.input_schema = Some(serde_json::json!({ "$ref": "#/$defs/a0", "$defs": defs }));
+    draft.input_schema = Some(serde_json::json!({ "$ref": "#/$defs/a0", "$defs": defs }).into());
     let refused = weaver_agent_kernel::Registry::new()
         .register_fn(draft.build().unwrap(), |_| Ok(weaver_types::RawResult::text("")))
         .unwrap_err();

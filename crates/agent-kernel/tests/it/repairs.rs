@@ -20,7 +20,7 @@ fn world(repairs: Repairs) -> World {
         "type": "object", "required": ["n"], "properties": { "n": { "type": "integer" } }
     });
     world.register(CapabilityDraft {
-        input_schema: Some(schema),
+        input_schema: Some(schema.into()),
         ..draft("fs.take", Effects::WRITE_LOCAL)
     });
     world

@@ -48,7 +48,7 @@ fn every_error_of_a_driver_has_its_word() {
 fn every_refusal_has_its_word() {
     let world = World::new(open_policy());
     let mut spec = draft("fs.read", Effects::READ_LOCAL);
-    spec.input_schema = Some(json!({ "type": "object", "required": ["path"] }));
+    spec.input_schema = Some(json!({ "type": "object", "required": ["path"] }).into());
     world.register(spec).tool("fs.write", Effects::WRITE_LOCAL);
     let call = |run: &RunContext, id: &str| code(&world.call(run, &ana(), &Asked::new(id)));
     let run = world.run();

@@ -10,7 +10,7 @@ use weaver_types::{
 use crate::support::{Asked, World, ana, draft, fold, log, open_policy, snapshot, succeeded};
 
 fn declared(id: &str, effects: Effects, schema: Value) -> CapabilityDraft {
-    CapabilityDraft { output_schema: Some(schema), ..draft(id, effects) }
+    CapabilityDraft { output_schema: Some(schema.into()), ..draft(id, effects) }
 }
 
 fn rows() -> Value {

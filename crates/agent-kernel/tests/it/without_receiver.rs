@@ -27,8 +27,10 @@ fn world(sends_to: &[&str], sink: SinkKind) -> (World, RunContext) {
     let schema = json!({ "type": "object", "properties": {
         "title": {}, "participants": {}, "hosts": {}, "room": { "properties": { "inbox": {} } },
     } });
-    let calendar =
-        CapabilityDraft { input_schema: Some(schema), ..draft("cal.create", Effects::WRITE_OPEN) };
+    let calendar = CapabilityDraft {
+        input_schema: Some(schema.into()),
+        ..draft("cal.create", Effects::WRITE_OPEN)
+    };
     world.register(calendar);
     world.tool("web.read", Effects::READ_OPEN);
     let mut run = world.run();

@@ -147,9 +147,10 @@ impl From<&CapabilityDraft> for SelectableItem {
         let name = draft.title.as_ref().unwrap_or(&draft.name);
         let mut item = Self::new(draft.id.clone(), name, &draft.description);
         if let Some(schema) = &draft.input_schema {
-            item = item.with_schema(schema);
+            item = item.with_parameters_of(schema);
         }
-        item.output_schema = draft.output_schema.clone().map(Arc::new);
+        item.schema = draft.input_schema.clone().filter(|schema| !schema.is_null());
+        item.output_schema = draft.output_schema.clone();
         item.tags = draft.tags.iter().cloned().collect();
         item.effects = Some(draft.effects);
         item
@@ -164,8 +165,8 @@ impl From<&SelectableItem> for CapabilityDraft {
         let effects = item.effects.unwrap_or(Effects::UNDECLARED);
         Self {
             description: item.description.clone(),
-            input_schema: item.schema.as_deref().cloned(),
-            output_schema: item.output_schema.as_deref().cloned(),
+            input_schema: item.schema.clone(),
+            output_schema: item.output_schema.clone(),
             tags: item.tags.iter().cloned().collect(),
             ..Self::new(item.id.clone(), name, effects, Agents::Any)
         }

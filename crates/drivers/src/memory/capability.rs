@@ -66,7 +66,7 @@ fn capability(
         } else {
             SinkKind::None
         }),
-        input_schema: Some(schema),
+        input_schema: Some(schema.into()),
         sensitivity: [SensitivityTag::Memory].into_iter().collect(),
         tags: ["memory".to_owned()].into_iter().collect(),
         // What an entry is labelled with comes with each answer, and makes this stricter.

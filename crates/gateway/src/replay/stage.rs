@@ -299,7 +299,7 @@ fn proposal(documents: &Documents, tool: &str) -> Result<Capability, ReplayError
         contract.and_then(|pattern| documents.set.contracts().capabilities.get(&pattern));
     let pinned: Option<Digest> = contract.and_then(|contract| contract.upstream_digest);
     let draft = CapabilityDraft {
-        input_schema: documents.schemas.get(&id).cloned(),
+        input_schema: documents.schemas.get(&id).cloned().map(Arc::new),
         upstream_digest: Some(pinned.unwrap_or_else(|| Digest::of(Tag::UPSTREAM, tool.as_bytes()))),
         ..CapabilityDraft::new(id, tool, Effects::UNDECLARED, Agents::Any)
     };

@@ -207,7 +207,7 @@ fn line(client: &Client, id: &CapabilityId) -> Option<String> {
     let sentence = weaver_text::escape::shorten(&sentence, MAX_SENTENCE);
     let run = run_with(client, entry.capability());
     let run = run.map(|tool| format!("[{tool}] ")).unwrap_or_default();
-    let schema = spec.input_schema.as_ref();
+    let schema = spec.input_schema.as_deref();
     let parameters =
         schema.map(|schema| parameter_list(schema, MAX_PARAMETERS)).unwrap_or_default();
     Some(format!("{id}({parameters}) {run}{sentence}").trim_end().to_owned())

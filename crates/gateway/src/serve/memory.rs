@@ -54,7 +54,7 @@ pub(crate) fn definitions(registry: &Registry) -> BTreeMap<CapabilityId, Arc<Lis
         let definition = json!({
             "name": spec.id,
             "description": spec.description,
-            "inputSchema": spec.input_schema,
+            "inputSchema": spec.input_schema.as_deref(),
         });
         is_ours(&spec.id).then(|| (spec.id.clone(), Arc::new(ListedDefinition::new(&definition))))
     });

@@ -107,7 +107,7 @@ fn apply(draft: &mut CapabilityDraft, resolved: &ResolvedContract) -> Result<(),
     }
     if draft.critical_arguments.is_empty() {
         let sink = draft.sink.unwrap_or_else(|| draft.effects.strictest_sink());
-        draft.critical_arguments = critical::arguments(draft.input_schema.as_ref(), sink);
+        draft.critical_arguments = critical::arguments(draft.input_schema.as_deref(), sink);
     }
     label(draft, contract.output);
     Ok(())

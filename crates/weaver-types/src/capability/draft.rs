@@ -1,6 +1,7 @@
 //! A capability before it is checked.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -34,10 +35,11 @@ pub struct CapabilityDraft {
     pub sink: Option<SinkKind>,
     /// Whether calling it twice is the same as calling it once.
     pub idempotent: bool,
-    /// The JSON Schema of its arguments.
-    pub input_schema: Option<Value>,
+    /// The JSON Schema of its arguments. It is shared by the versions of a capability that differ
+    /// in what a contract says alone.
+    pub input_schema: Option<Arc<Value>>,
     /// The JSON Schema of its result.
-    pub output_schema: Option<Value>,
+    pub output_schema: Option<Arc<Value>>,
     /// Permissions that its caller must have, all of them.
     pub permissions: BTreeSet<String>,
     /// Agents that may use it.

@@ -53,7 +53,7 @@ impl Parts<'_> {
         }
         tool.insert("description".to_owned(), json!(spec.description));
         tool.insert("inputSchema".to_owned(), self.schema);
-        if let Some(schema) = &spec.output_schema {
+        if let Some(schema) = spec.output_schema.as_deref() {
             tool.insert("outputSchema".to_owned(), schema.clone());
         }
         let annotations = json!({

@@ -1,5 +1,7 @@
 //! Tool lists as capability drafts.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::error::ImportError;
@@ -34,8 +36,8 @@ pub fn draft(format: Format, id: CapabilityId, tool: &Value) -> CapabilityDraft 
     CapabilityDraft {
         title: mcp("title").and_then(Value::as_str).map(str::to_owned),
         description: text("description").unwrap_or_default(),
-        input_schema: schema,
-        output_schema: mcp("outputSchema").cloned(),
+        input_schema: schema.map(Arc::new),
+        output_schema: mcp("outputSchema").cloned().map(Arc::new),
         idempotent: idempotent == Some(&Value::Bool(true)),
         upstream_digest: Some(said_by(format, tool)),
         ..CapabilityDraft::new(id, name, effects, Agents::Any)

@@ -104,7 +104,7 @@ impl ToolSet {
 
     fn add(&mut self, capability: &Capability, offer: Offer) {
         let id = capability.id();
-        let declared = match &capability.spec().input_schema {
+        let declared = match capability.spec().input_schema.as_deref() {
             Some(schema @ Value::Object(_)) => schema.clone(),
             Some(_) | None => json!({ "type": "object", "additionalProperties": true }),
         };

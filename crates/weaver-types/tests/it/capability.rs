@@ -33,15 +33,18 @@ fn draft() -> CapabilityDraft {
         rung: None,
         sink: None,
         idempotent: true,
-        input_schema: Some(json!({
-            "type": "object",
-            "required": ["query"],
-            "properties": {
-                "query": { "type": "string" },
-                "limit": { "type": "integer", "maximum": 9_007_199_254_740_993_u64 }
-            }
-        })),
-        output_schema: Some(json!({ "type": "array" })),
+        input_schema: Some(
+            json!({
+                "type": "object",
+                "required": ["query"],
+                "properties": {
+                    "query": { "type": "string" },
+                    "limit": { "type": "integer", "maximum": 9_007_199_254_740_993_u64 }
+                }
+            })
+            .into(),
+        ),
+        output_schema: Some(json!({ "type": "array" }).into()),
         permissions: words(&["tickets"]),
         agents: Agents::Only([AgentId::parse("planner").unwrap()].into()),
         sensitivity: [SensitivityTag::Pii].into(),
@@ -89,9 +92,9 @@ fn every_covered_field_changes_the_fingerprint() {
         // The class stays what it was.
         ("effects within a class", |d| d.effects = Effects::WRITE_OPEN),
         ("idempotent", |d| d.idempotent = false),
-        ("input schema", |d| d.input_schema = Some(json!({ "type": "object" }))),
+        ("input schema", |d| d.input_schema = Some(json!({ "type": "object" }).into())),
         ("no input schema", |d| d.input_schema = None),
-        ("output schema", |d| d.output_schema = Some(json!({ "type": "object" }))),
+        ("output schema", |d| d.output_schema = Some(json!({ "type": "object" }).into())),
         ("permissions", |d| d.permissions.clear()),
         ("agents", |d| d.agents = Agents::Any),
         ("no agents", |d| d.agents = Agents::Only(BTreeSet::new())),
@@ -142,8 +145,8 @@ fn numbers_out_of_bounds_and_schemas_that_are_none_are_refused() {
         ("capability.out_of_bounds", |d| d.timeout_ms = 99),
         ("capability.out_of_bounds", |d| d.timeout_ms = 60_001),
         ("capability.text", |d| d.name = " ".to_owned()),
-        ("capability.schema", |d| d.input_schema = Some(json!("object"))),
-        ("capability.schema", |d| d.output_schema = Some(json!([]))),
+        ("capability.schema", |d| d.input_schema = Some(json!("object").into())),
+        ("capability.schema", |d| d.output_schema = Some(json!([]).into())),
     ];
     for (code, change) in changes {
         let mut changed = draft();

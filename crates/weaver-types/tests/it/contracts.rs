@@ -284,7 +284,7 @@ fn capability(description: &str) -> Capability {
     CapabilityDraft {
         description: description.to_owned(),
         idempotent: true,
-        input_schema: Some(json!({"type": "object", "x-secret": "schema"})),
+        input_schema: Some(json!({"type": "object", "x-secret": "schema"}).into()),
         tags: BTreeSet::from(["files".to_owned()]),
         ..CapabilityDraft::new(capability_id(), "Read a file", Effects::READ_LOCAL, Agents::Any)
     }

@@ -21,7 +21,7 @@ pub(crate) fn id(text: &str) -> CapabilityId {
 pub(crate) fn capability(name: &str, effects: Effects, schema: Option<Value>) -> Capability {
     let draft = CapabilityDraft {
         description: "Does it.".to_owned(),
-        input_schema: schema,
+        input_schema: schema.map(Into::into),
         ..CapabilityDraft::new(id(name), name, effects, Agents::Any)
     };
     draft.build().unwrap()
@@ -133,7 +133,7 @@ fn several() -> Vec<Capability> {
     delete.sensitivity = [SensitivityTag::Pii, SensitivityTag::Secrets].into();
     let mut titled = capability("notes.search", Effects::READ_LOCAL, Some(search)).into_draft();
     titled.title = Some("Search notes".to_owned());
-    titled.output_schema = Some(json!({ "type": "object" }));
+    titled.output_schema = Some(json!({ "type": "object" }).into());
     titled.idempotent = true;
     vec![
         titled.build().unwrap(),
@@ -334,7 +334,7 @@ fn a_foreign_list_becomes_drafts_and_what_is_none_is_named() {
     let read = drafts(Format::OpenAiResponses, Some("w"), &list);
     let first = read[0].as_ref().unwrap();
     assert_eq!((first.id.as_str(), first.name.as_str()), ("w.get_weather", "get_weather"));
-    assert_eq!(first.input_schema, Some(json!({ "type": "object" })));
+    assert_eq!(first.input_schema, Some(json!({ "type": "object" }).into()));
     let codes: Vec<&str> = read[1..].iter().map(|r| r.as_ref().unwrap_err().code()).collect();
     assert_eq!(codes, ["format.import_shape", "format.import_shape", "format.import_name"]);
     assert!(drafts(Format::Mcp, None, &json!("no list")).is_empty());
@@ -348,5 +348,5 @@ fn a_foreign_list_becomes_drafts_and_what_is_none_is_named() {
     let schema = draft(Format::Gemini, id("g.f"), &gemini).input_schema.unwrap();
     let expected =
         json!({ "type": "object", "properties": { "n": { "type": ["integer", "null"] } } });
-    assert_eq!(schema, expected);
+    assert_eq!(*schema, expected);
 }

@@ -90,7 +90,10 @@ fn the_wire_names_are_the_kernels() {
     assert_eq!(spec.agents, Agents::Only(agents.into()));
     assert_eq!(spec.permissions, ["mail".to_owned()].into());
     assert_eq!(spec.emit, Emit { trace: false, metric: false });
-    assert_eq!(spec.output_schema, Some(json!({ "type": "object", "description": "a receipt" })));
+    assert_eq!(
+        spec.output_schema,
+        Some(json!({ "type": "object", "description": "a receipt" }).into())
+    );
     let wanted = json!({
         "type": "object",
         "required": ["to"],
@@ -99,7 +102,7 @@ fn the_wire_names_are_the_kernels() {
             "copies": { "type": "integer" }
         }
     });
-    assert_eq!(spec.input_schema, Some(wanted));
+    assert_eq!(spec.input_schema, Some(wanted.into()));
 }
 
 #[test]

@@ -155,7 +155,7 @@ pub(crate) fn capabilities(
                 "properties": { "request": { "type": "integer" }, "params": { "type": "object" } },
                 "required": ["request"],
                 "additionalProperties": false,
-            })),
+            }).into()),
             timeout_ms: TIMEOUT_MS,
             // What comes back to the kernel is a word of the gateway's own.
             output_label: Label::clean(),
