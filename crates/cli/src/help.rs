@@ -4,7 +4,6 @@
 //! `weaver help COMMAND`. The short texts are a table, so that one test walks all of them.
 
 mod pages;
-mod root;
 
 use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
@@ -22,7 +21,7 @@ pub(crate) fn command() -> Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).global(true);
     let help = help.help("Print this").display_order(LAST);
     let root = Cli::command().disable_help_flag(true).arg(help).max_term_width(WIDTH);
-    let root = root.help_template(root::template());
+    let root = root.help_template(pages::template());
     with_pages(root, "")
 }
 
