@@ -24,6 +24,7 @@ mod method;
 mod notification;
 mod parameter_headers;
 mod pending;
+mod progress_token;
 mod rate;
 mod server_list;
 mod server_request;

@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
+use weaver_types::ProgressSink;
 
 use super::call::{CallOutcome, CallRequest, Reply};
 use super::config::{Era, UpstreamConfig};
@@ -18,6 +19,7 @@ use super::method::Method;
 use super::notification::LogLevel;
 use super::parameter_headers::ParameterHeaders;
 use super::pending::LateSink;
+use super::progress_token::ProgressToken;
 use super::server_list::ServerList;
 use super::server_request::RequestHandler;
 use super::wire::{Ask, CLIENT_CAPABILITIES, Wire};
@@ -251,7 +253,23 @@ impl Connection {
     /// # Errors
     ///
     /// [`McpError`] when there is no valid reply. A JSON-RPC error is an outcome, not an error.
-    pub async fn call(&self, request: CallRequest) -> Result<CallOutcome, McpError> {
+    pub async fn call(&self, mut request: CallRequest) -> Result<CallOutcome, McpError> {
+        let token = request.progress.take().map(|sink| self.progress_token(sink));
+        self.call_under(token.as_ref(), request).await
+    }
+
+    /// A token under which progress goes to `sink`, until it is dropped.
+    pub(super) fn progress_token(&self, sink: ProgressSink) -> ProgressToken<'_> {
+        let inbox = &self.wire.inbox;
+        inbox.progress.open(inbox.pending.next_id(), sink)
+    }
+
+    /// As [`Connection::call`], with progress told under a token of the caller's.
+    pub(super) async fn call_under(
+        &self,
+        token: Option<&ProgressToken<'_>>,
+        request: CallRequest,
+    ) -> Result<CallOutcome, McpError> {
         let era = self.server.era();
         let limit = request.timeout.unwrap_or(self.wire.config.limits.call_timeout);
         let (method, headers) = (request.method, self.headers_of(&request));
@@ -287,11 +305,11 @@ impl Connection {
         });
         let name = Some(request.name).filter(|_| method.has_name_header());
         let name = name.as_deref();
-        let CallRequest { progress, client, timer, .. } = request;
+        let CallRequest { client, timer, .. } = request;
         let ask = Ask {
             name,
             params,
-            progress,
+            progress: token.map(ProgressToken::number),
             late,
             headers,
             client,

@@ -11,7 +11,6 @@ use reqwest::header::{
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use weaver_types::ProgressSink;
 
 use self::streams::StreamPlace;
 use super::client_features::ClientFeatures;
@@ -20,7 +19,6 @@ use super::error::{Fault, HttpFault, McpError};
 use super::headers;
 use super::inbox::Inbox;
 use super::message::{self, Answer, Incoming};
-use super::pending::read_progress;
 use super::server_request::AnswerSink;
 use super::strict;
 use crate::http::client;
@@ -42,7 +40,6 @@ pub(crate) struct Exchange<'a> {
     pub(crate) method: &'static str,
     /// What `Mcp-Name` says: the tool, the prompt or the URI of the resource.
     pub(crate) name: Option<&'a str>,
-    pub(crate) progress: Option<ProgressSink>,
     /// The headers that repeat arguments.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     /// Who answers what the server asks on the stream of the answer.
@@ -337,14 +334,7 @@ impl HttpLink {
                 let client = exchange.client.as_deref();
                 Sifted::Aside(self.inbox.asked_in(client, &id, method, params))
             }
-            other => Sifted::Aside(self.inbox.aside(other, |params| {
-                let token = params.get("progressToken");
-                let ours = token.is_some_and(|t| {
-                    t.as_u64() == Some(exchange.id) || t.as_str() == Some(&exchange.id.to_string())
-                });
-                let (true, Some(sink)) = (ours, &exchange.progress) else { return false };
-                read_progress(params).map(|progress| sink(progress)).is_some()
-            })),
+            other => Sifted::Aside(self.inbox.aside(other)),
         }
     }
 

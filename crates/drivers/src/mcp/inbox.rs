@@ -12,6 +12,7 @@ use super::error::{Fault, McpError, RpcError};
 use super::message::{self, Incoming};
 use super::notification::{NotificationSink, ServerNotification};
 use super::pending::{Delivered, Pending};
+use super::progress_token::ProgressTokens;
 use super::server_list::ServerList;
 use super::server_request::{OpenServerRequests, RequestHandler, encode};
 
@@ -48,6 +49,7 @@ struct Tally {
 pub(crate) struct Inbox {
     upstream: String,
     pub(crate) pending: Pending,
+    pub(crate) progress: ProgressTokens,
     tally: Tally,
     stale: StaleLists,
     notifications: Option<NotificationSink>,
@@ -89,6 +91,7 @@ impl Inbox {
         Self {
             upstream: config.name.clone(),
             pending: Pending::default(),
+            progress: ProgressTokens::default(),
             tally: Tally::default(),
             stale: StaleLists::default(),
             notifications: config.notifications.clone(),
@@ -114,7 +117,7 @@ impl Inbox {
                 }
             }
             Incoming::Faulty { fault, ids } => self.blame(fault, &ids),
-            other => return Taken::Message(self.aside(other, |p| self.pending.progress(p))),
+            other => return Taken::Message(self.aside(other)),
         }
         Taken::Message(None)
     }
@@ -126,16 +129,12 @@ impl Inbox {
         }
     }
 
-    /// Handles what is no reply. `progress` says whether it delivered the parameters.
-    pub(crate) fn aside(
-        &self,
-        incoming: Incoming,
-        progress: impl Fn(&Value) -> bool,
-    ) -> Option<Vec<u8>> {
+    /// Handles what is no reply.
+    pub(crate) fn aside(&self, incoming: Incoming) -> Option<Vec<u8>> {
         match incoming {
             Incoming::Request { id, method, params } => self.asked_in(None, &id, method, params),
             Incoming::Notification { method, params } => {
-                if method != "notifications/progress" || !progress(&params) {
+                if method != "notifications/progress" || !self.progress.tell(&params) {
                     self.tally.notifications.fetch_add(1, Ordering::Relaxed);
                     self.hear(&method, &params);
                 }
@@ -265,7 +264,7 @@ mod tests {
     #[test]
     fn a_broken_request_from_the_server_ends_no_call() {
         let inbox = inbox();
-        let mut open = inbox.pending.open(1, None, None).unwrap();
+        let mut open = inbox.pending.open(1, None).unwrap();
         inbox.take(br#"{"jsonrpc":"2.0","id":1,"method":"ping","a":1,"a":2}"#);
         assert!(open.try_recv().is_err());
         assert_eq!(inbox.counts().dropped, 1);

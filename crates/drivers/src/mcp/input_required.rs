@@ -32,20 +32,22 @@ impl Connection {
         let handler = handler.map(|handler| -> Arc<dyn ClientFeatures> { Arc::new(handler) });
         let client = request.client.clone().or(handler);
         let limit = request.timeout.unwrap_or(self.wire().config.limits.call_timeout);
-        let (timer, progress) = (request.timer.clone(), request.progress.clone());
+        let timer = request.timer.clone();
         let mut request = request;
-        let mut outcome = self.call(request.clone()).await?;
+        let token = request.progress.take().map(|sink| self.progress_token(sink));
+        let token = token.as_ref();
+        let mut outcome = self.call_under(token, request.clone()).await?;
         for _ in 0..MAX_ROUNDS {
             let (CallOutcome::InputRequired(reply), Some(client)) = (&outcome, &client) else {
                 break;
             };
             let Some(input) = answers(reply, client).await else { break };
             request.input = Some(input);
-            outcome = self.call(request.clone()).await?;
+            outcome = self.call_under(token, request.clone()).await?;
         }
         match outcome {
             CallOutcome::Task(begun) => {
-                self.follow(&begun, TaskContext { client, limit, timer, progress }).await
+                self.follow(&begun, TaskContext { client, limit, timer, token }).await
             }
             other => Ok(other),
         }

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
 use tokio::sync::oneshot;
-use weaver_types::{Progress, ProgressSink};
 
 use super::error::McpError;
 use super::message::Answer;
@@ -35,7 +33,6 @@ struct Table {
 
 struct Entry {
     reply: oneshot::Sender<Outcome>,
-    progress: Option<ProgressSink>,
     late: Option<LateSink>,
 }
 
@@ -60,7 +57,6 @@ impl Pending {
     pub(crate) fn open(
         &self,
         id: u64,
-        progress: Option<ProgressSink>,
         late: Option<LateSink>,
     ) -> Result<oneshot::Receiver<Outcome>, McpError> {
         let mut table = self.lock();
@@ -68,7 +64,7 @@ impl Pending {
             return Err(reason.clone());
         }
         let (reply, receiver) = oneshot::channel();
-        table.open.insert(id, Entry { reply, progress, late });
+        table.open.insert(id, Entry { reply, late });
         Ok(receiver)
     }
 
@@ -146,32 +142,10 @@ impl Pending {
         self.lock().closed.clone()
     }
 
-    /// Hands progress to the call that its token names. False when there is none.
-    pub(crate) fn progress(&self, params: &Value) -> bool {
-        let Some(token) = params.get("progressToken").and_then(token) else { return false };
-        let sink = self.lock().open.get(&token).and_then(|entry| entry.progress.clone());
-        let (Some(sink), Some(progress)) = (sink, read_progress(params)) else { return false };
-        sink(progress);
-        true
-    }
-
     /// The data stays consistent in every step, so a panic elsewhere does not spoil it.
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn token(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_str()?.parse().ok())
-}
-
-/// The content of a progress notification; none when `progress` is no number.
-pub(crate) fn read_progress(params: &Value) -> Option<Progress> {
-    Some(Progress {
-        progress: params.get("progress")?.as_f64()?,
-        total: params.get("total").and_then(Value::as_f64),
-        message: params.get("message").and_then(Value::as_str).map(str::to_owned),
-    })
 }
 
 #[cfg(test)]
@@ -187,7 +161,7 @@ mod tests {
         let pending = Pending::default();
         let last = MAX_LATE as u64 + 10;
         for id in 1..=last {
-            drop(pending.open(id, None, Some(Box::new(drop))).unwrap());
+            drop(pending.open(id, Some(Box::new(drop))).unwrap());
             assert!(pending.give_up(id));
         }
         let gone = || Err(lost());
@@ -200,7 +174,7 @@ mod tests {
     #[test]
     fn nothing_is_told_of_a_connection_that_has_ended() {
         let pending = Pending::default();
-        drop(pending.open(1, None, Some(Box::new(drop))).unwrap());
+        drop(pending.open(1, Some(Box::new(drop))).unwrap());
         pending.give_up(1);
         pending.close(&lost());
         assert_eq!(pending.complete(1, Err(lost())), Delivered::Nowhere);

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
-use weaver_types::{Progress, ProgressSink};
 
 use super::call::{CallOutcome, Reply};
 use super::call_timer::CallTimer;
@@ -20,6 +19,7 @@ use super::error::{Fault, McpError, RpcError};
 use super::input_required::answers;
 use super::message::{Answer, rpc_error};
 use super::method::Method;
+use super::progress_token::ProgressToken;
 use super::wire::{Ask, Wire};
 
 /// The extension of 2026-07-28.
@@ -28,19 +28,16 @@ pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const PAUSE: Duration = Duration::from_millis(500);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// How much progress a message of a task is: next to none, so that what the server itself counts
-/// is greater.
-const STEP: f64 = 1e-6;
 /// Longest id of a task, in bytes.
 const LONGEST_ID: usize = 1024;
 
 /// Within which bounds a task is followed, and for whom.
-pub(super) struct TaskContext {
+pub(super) struct TaskContext<'a> {
     pub(super) client: Option<Arc<dyn ClientFeatures>>,
     pub(super) limit: Duration,
     pub(super) timer: Option<CallTimer>,
-    /// Where goes what the server says of how far the task is.
-    pub(super) progress: Option<ProgressSink>,
+    /// Under which token is told what the server says of how far the task is.
+    pub(super) token: Option<&'a ProgressToken<'a>>,
 }
 
 /// A task as a server describes it.
@@ -97,7 +94,7 @@ impl Connection {
     pub(super) async fn follow(
         &self,
         begun: &Reply,
-        context: TaskContext,
+        context: TaskContext<'_>,
     ) -> Result<CallOutcome, McpError> {
         let malformed = || self.wire().inbox.malformed(Fault::MissingField);
         let task = Task::read(begun.value()).ok_or_else(malformed)?;
@@ -117,10 +114,15 @@ impl Connection {
     async fn followed(
         &self,
         mut task: Task,
-        context: &TaskContext,
+        context: &TaskContext<'_>,
     ) -> Result<CallOutcome, McpError> {
         let era = self.server().era();
-        let mut told = 0.0;
+        let tell = |message: &Option<String>| {
+            if let (Some(token), Some(message)) = (context.token, message) {
+                token.tell(message);
+            }
+        };
+        tell(&task.message);
         loop {
             sleep(task.pause).await;
             let reply = match self.of_task("tasks/get", task.params(), context).await? {
@@ -129,10 +131,8 @@ impl Connection {
             };
             if let Some(fresh) = Task::read(reply.value()) {
                 task.pause = fresh.pause;
-                if let (Some(sink), true) = (&context.progress, task.message != fresh.message) {
-                    told += STEP;
-                    let message = fresh.message.clone();
-                    sink(Progress { progress: told, total: None, message });
+                if task.message != fresh.message {
+                    tell(&fresh.message);
                 }
                 task.message = fresh.message;
             }
@@ -177,7 +177,7 @@ impl Connection {
         &self,
         task: &Task,
         reply: &Reply,
-        context: &TaskContext,
+        context: &TaskContext<'_>,
     ) -> Result<bool, McpError> {
         let Some(client) = &context.client else { return Ok(false) };
         let Some(input) = answers(reply, client).await else { return Ok(false) };
@@ -190,7 +190,7 @@ impl Connection {
         &self,
         method: &'static str,
         params: Map<String, Value>,
-        context: &TaskContext,
+        context: &TaskContext<'_>,
     ) -> Result<Answer, McpError> {
         let (client, timer) = (context.client.clone(), context.timer.clone());
         let ask = Ask::new(method, self.server().era(), context.limit);

@@ -8,7 +8,6 @@ use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
-use weaver_types::ProgressSink;
 
 use super::call_timer::CallTimer;
 use super::client_features::ClientFeatures;
@@ -33,7 +32,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) params: Map<String, Value>,
     pub(crate) era: Era,
     pub(crate) limit: Duration,
-    pub(crate) progress: Option<ProgressSink>,
+    /// Under which token the server tells how far it is.
+    pub(crate) progress: Option<u64>,
     /// Told of an answer that comes after the caller has gone.
     pub(crate) late: Option<LateSink>,
     /// The headers that repeat arguments, over HTTP.
@@ -263,17 +263,17 @@ impl Wire {
         let mut cancel = CancelGuard { wire: self, id, tell: ask.method != "initialize" };
         let answer = match &self.link {
             Link::Stdio(link) => {
-                let reply = self.inbox.pending.open(id, ask.progress, ask.late)?;
+                let reply = self.inbox.pending.open(id, ask.late)?;
                 link.send(body).await?;
                 reply.await.unwrap_or_else(|_| Err(ended()))
             }
             Link::Http(link) => {
                 // A call that is given up closes its stream: no late answer can come.
-                let reply = self.inbox.pending.open(id, None, None)?;
-                let Ask { method, name, progress, era, client, headers, .. } = ask;
+                let reply = self.inbox.pending.open(id, None)?;
+                let Ask { method, name, era, client, headers, .. } = ask;
                 // In the modern era, and in no other, closing the stream is the cancellation.
                 cancel.tell &= era == Era::Legacy;
-                let exchange = Exchange { id, method, name, progress, headers, client };
+                let exchange = Exchange { id, method, name, headers, client };
                 tokio::select! {
                     answer = link.exchange(&exchange, body) => answer,
                     reply = reply => reply.unwrap_or_else(|_| Err(ended())),
@@ -291,8 +291,8 @@ impl Wire {
             _ => Map::new(),
         };
         meta.remove("progressToken");
-        if ask.progress.is_some() {
-            meta.insert("progressToken".to_owned(), Value::from(id));
+        if let Some(token) = ask.progress {
+            meta.insert("progressToken".to_owned(), Value::from(token));
         }
         if ask.era == Era::Modern {
             let level = *self.log_level.lock().unwrap_or_else(PoisonError::into_inner);

@@ -83,14 +83,26 @@ async fn handle(
     }
     if let Some(task) = message["params"]["taskId"].as_str() {
         let asked = message["method"].as_str().unwrap();
-        return of_task(&id, task, asked, seen.requests.len());
+        let token = |call: &Value| call["params"]["_meta"]["progressToken"].as_u64();
+        let token = seen.requests.iter().rev().find_map(|(_, message, _)| token(message));
+        return of_task(&id, TaskLook { task, asked, count: seen.requests.len(), token });
     }
     answer(&id, message["params"]["name"].as_str().unwrap_or_default(), &message["params"])
 }
 
-/// A task that is done at the second look, or never.
-fn of_task(id: &Value, task: &str, asked: &str, look: usize) -> Response<Body> {
-    let status = if task == "endless" || look.is_multiple_of(2) { "working" } else { "completed" };
+/// A request about a task, the number of requests so far, and under which token its call is followed.
+struct TaskLook<'a> {
+    task: &'a str,
+    asked: &'a str,
+    count: usize,
+    token: Option<u64>,
+}
+
+/// A task that is done at the second look, or never. How far it is comes before each answer.
+fn of_task(id: &Value, look: TaskLook<'_>) -> Response<Body> {
+    let TaskLook { task, asked, count, token } = look;
+    let is_done = task != "endless" && !count.is_multiple_of(2);
+    let status = if is_done { "completed" } else { "working" };
     let result = match asked {
         "tasks/get" => {
             json!({"taskId": task, "status": status, "pollInterval": 1, "statusMessage": "reading"})
@@ -98,11 +110,13 @@ fn of_task(id: &Value, task: &str, asked: &str, look: usize) -> Response<Body> {
         "tasks/result" => json!({"content": [{"type": "text", "text": "done"}]}),
         _ => json!({}),
     };
-    respond(
-        200,
-        "application/json",
-        json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string(),
-    )
+    let reply = json!({"jsonrpc": "2.0", "id": id, "result": result});
+    let params = json!({"progressToken": token, "progress": count, "message": "counting"});
+    let far = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
+    match (token, asked) {
+        (Some(_), "tasks/get") => events(&[far.to_string(), reply.to_string()]),
+        _ => respond(200, "application/json", reply.to_string()),
+    }
 }
 
 /// What comes after an event. Streams are named by the request that they answer.
@@ -376,8 +390,14 @@ async fn a_call_that_goes_on_as_a_task_is_followed_to_its_end() {
     let seen = Arc::clone(&told);
     let long = request("long", json!({})).progress(move |one| seen.lock().unwrap().push(one));
     let done = connection.call_answering(long).await.unwrap();
-    let told: Vec<_> = told.lock().unwrap().iter().filter_map(|one| one.message.clone()).collect();
-    assert_eq!(told, ["reading"], "what it says is told once");
+    let told = std::mem::take(&mut *told.lock().unwrap());
+    let words: Vec<&str> = told.iter().filter_map(|one| one.message.as_deref()).collect();
+    assert_eq!(words[..2], ["counting", "reading"], "{told:?}");
+    assert!(
+        words[2..].iter().all(|word| *word == "counting"),
+        "what it says is told once: {told:?}"
+    );
+    assert!(told.is_sorted_by(|one, next| one.progress < next.progress), "{told:?}");
     let CallOutcome::Complete(reply) = done else { panic!("{done:?}") };
     assert_eq!(reply.value()["content"][0]["text"], "done");
     // One that takes too long is cancelled.

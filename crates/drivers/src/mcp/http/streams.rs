@@ -153,7 +153,7 @@ impl HttpLink {
                     Incoming::Noise => self.inbox.count_noise(),
                     Incoming::Reply { .. } | Incoming::Faulty { .. } => self.inbox.count_dropped(),
                     other => {
-                        if let Some(reply) = self.inbox.aside(other, |_| false) {
+                        if let Some(reply) = self.inbox.aside(other) {
                             let _ = self.notify("", reply).await;
                         }
                     }
