@@ -10,7 +10,7 @@ use weaver_types::ledger::{Batch, Durability, Ledger as _, Namespace, Put, Recor
 use weaver_types::{LogId, OsRandom, RunId, Tenant};
 
 use crate::approvals::{alice, drop_in, granted, held, hold, keys, message, now, taken, until};
-use crate::client::{Client, folder};
+use crate::client::{Client, folder, initialize};
 use crate::support::Folder;
 
 /// A tool whose text taints the run, and a sink that only a tainted run is kept from.
@@ -40,6 +40,24 @@ fn through_a_shell(folder: &Folder, line: &str) -> Client {
     command.arg("-c").arg(line).env("WEAVER", env!("CARGO_BIN_EXE_weaver"));
     command.env("CONFIG", folder.arg("weaver.toml"));
     Client::start_as(command).shaken()
+}
+
+/// A pipe with a name whose last writer has gone before the gateway reads it ends all the same.
+#[cfg(unix)]
+#[test]
+fn a_session_from_a_named_pipe_ends_with_it() {
+    let folder = folder(&[("good", "good")], "", "");
+    let opening =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize() });
+    folder.write("lines", &format!("{opening}\n"));
+    let script = "cd \"$FOLDER\" && mkfifo pipe && (cat lines > pipe &) && \
+        exec timeout 30 \"$WEAVER\" serve --standalone --config weaver.toml < pipe";
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(script).env("WEAVER", env!("CARGO_BIN_EXE_weaver"));
+    let done = command.env("FOLDER", folder.arg("")).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let answer: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{answer}");
 }
 
 fn taint(client: &mut Client) {

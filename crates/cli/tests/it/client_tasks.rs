@@ -63,6 +63,8 @@ fn a_call_is_followed_as_a_task_until_its_result_is_fetched() {
     assert_eq!(result["result"]["_meta"][RELATED], json!({ "taskId": task["taskId"] }));
     let told = client.progress();
     assert_eq!(told.iter().map(|told| &told["progress"]).collect::<Vec<_>>(), [1.0, 2.5, 3.0]);
+    let related = json!({ "taskId": task["taskId"] });
+    assert!(told.iter().all(|told| told["_meta"][RELATED] == related), "{told:?}");
     let ended = about(&mut client, "tasks/get", &task);
     assert_eq!(ended["result"]["status"], "completed", "{ended}");
     let all = client.request("tasks/list", json!({}));
@@ -133,6 +135,19 @@ fn a_task_waits_for_a_server_that_starts() {
     let unknown = client.request("tools/call", params("s__nothing"));
     assert_eq!(unknown["error"]["code"], -32602, "as any other call: {unknown}");
     client.finish();
+}
+
+/// What a plain call would be told, and what the log would keep of it, a task is told too.
+#[test]
+fn a_task_of_a_server_that_is_away_fails_as_any_call() {
+    let folder = folder(&[("s", "absent")], "[gateway]\nmode = \"proxy\"", "");
+    let mut client = Client::open(&folder);
+    let params = json!({ "name": "s__echo", "arguments": { "text": "x" }, "task": {} });
+    let task = begin(&mut client, params);
+    let result = about(&mut client, "tasks/result", &task);
+    assert_eq!(result["result"]["structuredContent"]["reason"], "upstream_unavailable", "{result}");
+    client.finish();
+    assert_eq!(of_capability(&folder, "call.refused", "s.echo").len(), 1);
 }
 
 #[test]

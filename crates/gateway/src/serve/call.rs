@@ -1,5 +1,6 @@
 //! One call through the kernel, in both modes: what cannot become a call is recorded as refused.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,10 @@ const DEFAULT_WAIT: Duration = Duration::from_secs(45);
 
 /// How often a client hears of a call that is held.
 const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// How often the run of a held call is used: less than the shortest time after which one that nobody
+/// uses is over.
+const RUN_USE: Duration = Duration::from_secs(20);
 
 /// What comes with a call beside its arguments.
 pub(crate) struct CallOptions {
@@ -113,12 +118,6 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
         let said = Contribution::new(Check::System, Verdict::Deny, reason, problem);
         return reject(client, &request, said).await.map(CallOutcome::immediate);
     }
-    // What the server asks while the call runs, it asks of this client.
-    let upstreams = &client.gateway.upstreams;
-    let server = upstreams.of(request.capability_id.as_str()).map(|entry| &entry.name);
-    let run = client.run().await?;
-    upstreams.callers.note_folder(client, &run.run_id);
-    let _calling = server.map(|server| upstreams.callers.enter(server, &options.call, &run.run_id));
     let call = Call { request: &request, arguments: Some(arguments), mode };
     let done = once(client, call, &options.call).await?;
     let reporter = options.call.progress.as_ref();
@@ -132,6 +131,7 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
         tokio::select! {
             phase = client.gateway.kernel.wait_resolution(&id, wait) => phase,
             () = options.cancellation.cancelled() => Some(Phase::Requested),
+            never = keep_run(client) => match never {},
         }
     };
     let waits = format!("waiting for a person: request {id}");
@@ -167,6 +167,16 @@ fn default_wait(call: &ClientCall) -> Duration {
     }
 }
 
+/// Uses the run now and then while a call of it waits: an approval counts in the run that asked.
+async fn keep_run(client: &Client) -> Infallible {
+    loop {
+        tokio::time::sleep(RUN_USE).await;
+        if let Err(error) = client.run().await {
+            tracing::warn!(%error, "the run of a waiting call could not be kept");
+        }
+    }
+}
+
 /// One call, whose server is there.
 async fn once(
     client: &Client,
@@ -174,7 +184,12 @@ async fn once(
     made_by: &Arc<ClientCall>,
 ) -> Result<Invocation, ServeError> {
     let run = client.run().await?;
-    if let Some(entry) = client.gateway.upstreams.of(call.request.capability_id.as_str()) {
+    let upstreams = &client.gateway.upstreams;
+    upstreams.callers.note_folder(client, &run.run_id);
+    let entry = upstreams.of(call.request.capability_id.as_str());
+    // What the server asks while the call runs, it asks of this client.
+    let _calling = entry.map(|entry| upstreams.callers.enter(&entry.name, made_by, &run.run_id));
+    if let Some(entry) = entry {
         entry.free_primary(&client.gateway, &run.run_id).await;
     }
     if let Some(problem) = unavailable(client, &call.request.capability_id).await {

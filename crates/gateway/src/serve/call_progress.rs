@@ -14,14 +14,19 @@ pub(super) fn token(params: &Map<String, Value>) -> Option<&Value> {
     (token.is_string() || token.is_number()).then_some(token)
 }
 
-/// The line that tells it.
-pub(super) fn line(token: &Value, progress: Progress) -> Vec<u8> {
+/// What the line says.
+pub(super) fn params(token: &Value, progress: Progress) -> Value {
     let Progress { progress, total, message } = progress;
     let mut params = json!({ "progressToken": token, "progress": number(progress) });
     if let Some(params) = params.as_object_mut() {
         params.extend(total.map(|total| ("total".to_owned(), number(total))));
         params.extend(message.map(|message| ("message".to_owned(), Value::String(message))));
     }
+    params
+}
+
+/// The line that tells it.
+pub(super) fn line(params: Value) -> Vec<u8> {
     message::notification_with("notifications/progress", params)
 }
 
@@ -40,7 +45,8 @@ mod tests {
 
     #[test]
     fn a_line_has_what_is_known_and_no_more() {
-        let shown = |progress: Progress| String::from_utf8(line(&json!("t"), progress)).unwrap();
+        let shown =
+            |progress: Progress| String::from_utf8(line(params(&json!("t"), progress))).unwrap();
         let bare = Progress { progress: 1.0, ..Progress::default() };
         assert_eq!(
             shown(bare.clone()),

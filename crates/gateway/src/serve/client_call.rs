@@ -34,7 +34,7 @@ pub(crate) struct ClientCall {
     task: Option<Arc<Task>>,
 }
 
-/// How the client of a request follows it until it is answered.
+/// How the client of a request follows it.
 #[derive(Default)]
 pub(crate) struct CallFollowing {
     /// Where its progress goes.

@@ -35,7 +35,7 @@ impl RpcError {
     }
 }
 
-/// An HTTP request.
+/// A request of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Request {
     pub(crate) id: Value,

@@ -46,6 +46,17 @@ impl OpenRequests {
         Some((number, tokens))
     }
 
+    /// The number of a request that goes on under another id. What had happened to the first by then
+    /// has happened to it too.
+    pub(super) fn go_on(&self, id: &str, first: &RequestTokens) -> Option<(u64, RequestTokens)> {
+        let (number, tokens) = self.begin(id)?;
+        // What happens to the first from here on happens to an id that is known.
+        if first.cancellation.is_cancelled() {
+            tokens.cancellation.cancel();
+        }
+        Some((number, tokens))
+    }
+
     /// True while the request is still to be answered.
     pub(super) fn is_open(&self, id: &str, number: u64) -> bool {
         let open = self.0.lock();
@@ -108,5 +119,18 @@ mod tests {
         open.stop_waiting();
         assert_eq!(ended(&waiting), (true, false), "its call goes on");
         assert!(open.end("2", number), "it is still answered");
+    }
+
+    #[test]
+    fn what_goes_on_after_the_end_of_the_session_waits_for_nobody() {
+        let open = OpenRequests::default();
+        let (_, first) = open.begin("1").unwrap();
+        let (_, early) = open.go_on("task_1", &first).unwrap();
+        assert!(!early.cancellation.is_cancelled());
+        open.stop_waiting();
+        assert!(early.cancellation.is_cancelled());
+        let (_, late) = open.go_on("task_2", &first).unwrap();
+        assert!(late.cancellation.is_cancelled());
+        assert!(open.go_on("task_2", &first).is_none(), "it is under way");
     }
 }

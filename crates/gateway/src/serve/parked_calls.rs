@@ -66,7 +66,8 @@ pub(crate) struct RequestIdentity {
 }
 
 impl RequestIdentity {
-    /// What is kept of a request that calls no server: it can be neither parked nor resumed.
+    /// What is kept of a request that can be neither parked nor resumed: it calls no server, or its
+    /// client is asked otherwise.
     pub(crate) fn of_other(request: &Request) -> Self {
         Self { method: request.method.clone(), params: Map::new(), capabilities: None }
     }

@@ -9,33 +9,52 @@ use weaver_types::{Progress, ProgressSink};
 const STEP: f64 = 1e-6;
 
 /// Tells a client how far its request is. A hold, the call after it and the questions in it tell one
-/// after the other; what does not grow is dropped.
+/// after the other, each from its own beginning: what is no further than what was told is dropped, or
+/// told as a step further where it says something new.
 pub(crate) struct ProgressReporter {
     tell: Box<dyn Fn(Progress) + Send + Sync>,
-    furthest: Mutex<Option<f64>>,
+    told: Mutex<Told>,
+}
+
+/// What was told last.
+#[derive(Default)]
+struct Told {
+    furthest: Option<f64>,
+    message: Option<String>,
+}
+
+impl Told {
+    /// A step further than what was told.
+    fn next(&self) -> f64 {
+        let furthest = self.furthest.unwrap_or_default();
+        (furthest + STEP).max(furthest.next_up())
+    }
 }
 
 impl ProgressReporter {
     /// A reporter that tells by this.
     pub(crate) fn new(tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        Self { tell: Box::new(tell), furthest: Mutex::default() }
+        Self { tell: Box::new(tell), told: Mutex::default() }
     }
 
     /// Tells it, where it goes on from what was told before.
-    pub(crate) fn report(&self, progress: Progress) {
-        let mut furthest = self.furthest.lock().unwrap_or_else(PoisonError::into_inner);
-        if furthest.is_none_or(|furthest| progress.progress > furthest) {
-            *furthest = Some(progress.progress);
-            drop(furthest);
-            (self.tell)(progress);
+    pub(crate) fn report(&self, mut progress: Progress) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.furthest.is_some_and(|furthest| progress.progress <= furthest) {
+            if progress.message.is_none() || progress.message == told.message {
+                return;
+            }
+            (progress.progress, progress.total) = (told.next(), None);
         }
+        told.furthest = Some(progress.progress);
+        told.message.clone_from(&progress.message);
+        drop(told);
+        (self.tell)(progress);
     }
 
     /// Tells that the request still goes on.
     pub(crate) fn sign_of_life(&self, message: &str) {
-        let furthest = *self.furthest.lock().unwrap_or_else(PoisonError::into_inner);
-        let furthest = furthest.unwrap_or_default();
-        let progress = (furthest + STEP).max(furthest.next_up());
+        let progress = self.told.lock().unwrap_or_else(PoisonError::into_inner).next();
         self.report(Progress { progress, total: None, message: Some(message.to_owned()) });
     }
 
@@ -69,5 +88,25 @@ mod tests {
         assert_eq!(told.len(), 6, "what does not grow is dropped: {told:?}");
         assert!(told.is_sorted_by(|one, next| one < next), "{told:?}");
         assert!(told[2] > 5.0 && told[2] < 5.001);
+    }
+
+    #[test]
+    fn what_says_something_new_is_told_though_it_counts_from_its_own_beginning() {
+        let told = Arc::<Mutex<Vec<Progress>>>::default();
+        let seen = Arc::clone(&told);
+        let reporter = ProgressReporter::new(move |progress| seen.lock().unwrap().push(progress));
+        let say = |progress: f64, message: &str| {
+            let message = Some(message.to_owned());
+            reporter.report(Progress { progress, total: Some(10.0), message });
+        };
+        say(3.0, "parsing");
+        say(0.001, "reading");
+        say(0.002, "reading");
+        say(4.0, "reading");
+        let told = told.lock().unwrap();
+        let words: Vec<&str> = told.iter().filter_map(|one| one.message.as_deref()).collect();
+        assert_eq!(words, ["parsing", "reading", "reading"]);
+        assert!(told.is_sorted_by(|one, next| one.progress < next.progress), "{told:?}");
+        assert_eq!((told[1].total, told[2].total), (None, Some(10.0)));
     }
 }

@@ -193,7 +193,14 @@ struct Work {
 
 impl Work {
     async fn run(self, mut request: Request) {
-        match self.session.begin_task(&self.client, &mut request).await {
+        let begun = tokio::select! {
+            begun = self.session.begin_task(&self.client, &mut request) => begun,
+            () = self.is_abandoned() => {
+                self.open.end(&self.name, self.number);
+                return;
+            }
+        };
+        match begun {
             None => self.work(request).await,
             Some(Ok(task)) => self.follow(request, task).await,
             Some(Err(error)) => self.answer(&request.id, Err(error)).await,
@@ -201,9 +208,9 @@ impl Work {
     }
 
     /// Answers a call with a task, and works on it under the name of the task.
-    async fn follow(self, request: Request, task: Arc<Task>) {
+    async fn follow(mut self, request: Request, task: Arc<Task>) {
         // No id of a request, in JSON, is what a task is called.
-        let Some((number, tokens)) = self.open.begin(task.id()) else {
+        let Some((number, tokens)) = self.open.go_on(task.id(), &self.tokens) else {
             let problem = RpcError::new(code::INTERNAL, "two tasks have one name");
             return self.answer(&request.id, Err(problem)).await;
         };
@@ -215,12 +222,12 @@ impl Work {
         }
         let answer = Ok(json!({ "task": task.to_json() }));
         let _ = self.outbox.send(message::answer(&request.id, answer)).await;
-        // Its request is answered, so what is still said goes where the session's notices go.
-        let (outbox, _) = mpsc::channel(1);
-        let name = task.id().to_owned();
-        let mut work = Self { name, number, tokens, outbox, ..self };
+        // Its request is answered: the stream of the answer ends, and what is still said goes where
+        // the session's notices go.
+        self.outbox = mpsc::channel(1).0;
+        (self.name, self.number, self.tokens) = (task.id().to_owned(), number, tokens);
         let identity = RequestIdentity::of_other(&request);
-        let Some(mut call) = work.begin(request, identity, Some(&task)) else { return };
+        let Some(mut call) = self.begin(request, identity, Some(&task)) else { return };
         let outcome = tokio::select! {
             step = call.next_step() => ended(step),
             () = task.cancelled() => {
@@ -229,8 +236,8 @@ impl Work {
             }
         };
         task.end(outcome);
-        work.open.end(&work.name, work.number);
-        work.client.link.try_send(task.notification());
+        self.open.end(&self.name, self.number);
+        self.client.link.try_send(task.notification());
     }
 
     async fn work(mut self, request: Request) {
@@ -258,6 +265,7 @@ impl Work {
             () = self.is_abandoned(), if is_abandonable => {
                 // Dropping it tells the server and records how far it came.
                 call.abandon().await;
+                self.open.end(&self.name, self.number);
                 return;
             }
         };
@@ -314,11 +322,16 @@ impl Work {
     fn task_reporter(&self, task: &Arc<Task>, token: Option<&Value>) -> Arc<ProgressReporter> {
         let (task, token, client) = (Arc::clone(task), token.cloned(), Arc::clone(&self.client));
         Arc::new(ProgressReporter::new(move |progress| {
+            if task.has_ended() {
+                return;
+            }
             if let Some(message) = &progress.message {
                 task.tell(message);
             }
             if let Some(token) = &token {
-                client.link.try_send(call_progress::line(token, progress));
+                let mut params = call_progress::params(token, progress);
+                task.relate(&mut params);
+                client.link.try_send(call_progress::line(params));
             }
         }))
     }
@@ -330,13 +343,14 @@ impl Work {
         let (name, number, token) = (self.name.clone(), self.number, token.clone());
         Arc::new(ProgressReporter::new(move |progress| {
             if open.is_open(&name, number) {
-                let _ = outbox.try_send(call_progress::line(&token, progress));
+                let _ =
+                    outbox.try_send(call_progress::line(call_progress::params(&token, progress)));
             }
         }))
     }
 }
 
-/// What a request is answered with, whose client can be asked nothing in its result.
+/// What a request is answered with whose call asks nothing more.
 fn ended(step: CallStep) -> Result<Value, RpcError> {
     let CallStep::Ended(Ok(outcome)) = step else {
         tracing::error!("a request ended without an answer");

@@ -12,7 +12,7 @@ use super::message::{self, RpcError, code};
 
 /// How often a client should ask how a task is, in milliseconds.
 const POLL_INTERVAL: u64 = 1_000;
-/// How long a task is kept after its end at least, so that its client can see it.
+/// How long a task is kept after its end whatever its lifetime, so that its client can see it.
 const LINGER: Duration = Duration::from_secs(60);
 /// How much of a failure is said in the status, in characters; its result has all of it.
 const MAX_MESSAGE: usize = 500;
@@ -172,8 +172,15 @@ impl Task {
 
     /// True when it has ended and was kept for its time, which may have been over before its end.
     pub(super) fn has_expired(&self) -> bool {
-        let (now, ended) = (self.clock.now(), self.state.borrow().updated);
-        self.has_ended() && now.since(self.created) >= self.lifetime && now.since(ended) >= LINGER
+        let now = self.clock.now();
+        now.since(self.created) >= self.lifetime
+            && self.ended().is_some_and(|ended| now.since(ended) >= LINGER)
+    }
+
+    /// When it ended; `None` while it goes on.
+    pub(super) fn ended(&self) -> Option<Timestamp> {
+        let state = self.state.borrow();
+        state.status.is_final().then_some(state.updated)
     }
 
     pub(super) fn result_bytes(&self) -> usize {
@@ -203,7 +210,7 @@ impl Task {
     }
 
     /// Says in the `_meta` of a message that it is about this task.
-    fn relate(&self, message: &mut Value) {
+    pub(super) fn relate(&self, message: &mut Value) {
         let Some(fields) = message.as_object_mut() else { return };
         let meta = fields.entry("_meta").or_insert_with(|| json!({}));
         if let Some(meta) = meta.as_object_mut() {
@@ -245,6 +252,8 @@ impl Drop for InputRequired {
             state.questions = state.questions.saturating_sub(1);
             if state.questions == 0 {
                 state.status = TaskStatus::Working;
+                // What was said meanwhile was that it waits.
+                state.message = None;
             }
         });
     }

@@ -4,19 +4,24 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::execute_tool::ExecuteTool;
+use super::listed_definition::TaskSupport;
 use super::{definitions, proxy};
 use crate::config::Mode;
 
 /// Whether a client may call this tool as a task: in gateway mode what runs other tools, in proxy mode
 /// what its server lists so, which is waited for as by any call. `None` where there is no such tool.
 pub(super) async fn of(client: &Client, tool: &str) -> Option<bool> {
-    let own = is_supported(client, tool);
     match client.profile.mode {
         Mode::Proxy if tool != definitions::VIEW => {
-            proxy::find(client, tool).await?;
-            Some(is_supported(client, tool))
+            let id = proxy::find(client, tool).await?;
+            let snapshot = client.gateway.tool_snapshot();
+            // Of what is away or changed, the call says so, and it is recorded.
+            let Some(listed) = snapshot.tools.get(&id).filter(|_| client.offered(&id)) else {
+                return Some(true);
+            };
+            Some(listed.task_support != TaskSupport::Forbidden)
         }
-        _ if own => Some(true),
+        _ if is_supported(client, tool) => Some(true),
         _ => definitions::all(client.profile.execute_tools)
             .iter()
             .any(|known| known.get("name").is_some_and(|name| name == tool))

@@ -1,7 +1,7 @@
 //! Calls that a client follows as tasks (2025-11-25).
 //!
 //! Such a client gets a task in answer to its call, at once. It asks how the task is, or waits for the
-//! result, when it likes; the call itself is decided, made and recorded as any other. Tasks belong to
+//! result, when it likes; the call itself is decided, made and recorded as one whose progress is followed. Tasks belong to
 //! the session in which they began, and end with it.
 
 use std::collections::BTreeMap;
@@ -133,20 +133,27 @@ impl Tasks {
 }
 
 impl TaskTable {
-    /// Drops what has ended and is kept no longer: what has expired, and the oldest where with `more`
-    /// there are too many, or their results are too large.
+    /// Drops what has ended and is kept no longer: what has expired, and what ended first where with
+    /// `more` there are too many, or their results are too large.
     fn make_room(&mut self, more: usize) {
         self.by_number.retain(|_, task| !task.has_expired());
         let mut bytes: usize = self.by_number.values().map(|task| task.result_bytes()).sum();
         let mut count = self.by_number.len().saturating_add(more);
-        self.by_number.retain(|_, task| {
-            let goes = task.has_ended() && (count > MAX_TASKS || bytes > MAX_RESULTS);
-            if goes {
-                count = count.saturating_sub(1);
-                bytes = bytes.saturating_sub(task.result_bytes());
+        if count <= MAX_TASKS && bytes <= MAX_RESULTS {
+            return;
+        }
+        let ended =
+            self.by_number.iter().filter_map(|(number, task)| Some((task.ended()?, *number)));
+        let mut ended: Vec<_> = ended.collect();
+        ended.sort_unstable();
+        for (_, number) in ended {
+            if count <= MAX_TASKS && bytes <= MAX_RESULTS {
+                break;
             }
-            !goes
-        });
+            let gone = self.by_number.remove(&number);
+            count = count.saturating_sub(1);
+            bytes = bytes.saturating_sub(gone.map_or(0, |task| task.result_bytes()));
+        }
     }
 }
 
