@@ -13,7 +13,7 @@ use super::approval_store::{ApprovalStore, now};
 use super::args::Answer;
 use super::rejected::refused;
 use super::show::Shown;
-use super::signer::{self, Signer};
+use super::signer::Signer;
 use super::{confirm, inbox, outcome, screen};
 use crate::{Exit, Failure, output};
 
@@ -79,7 +79,7 @@ fn may_answer(
     };
     let refusal = refusal.or_else(|| {
         let approver = person.approver(place)?;
-        signer::check_eligible(&person.name, approver, &open.request, now()).err()
+        approver.may_answer(&person.name, &open.request, now()).err()
     });
     refusal.map_or(Ok(()), |rejection| Err(refused(&rejection)))
 }

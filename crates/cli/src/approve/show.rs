@@ -14,7 +14,6 @@ use super::argument_line::DifferingArguments;
 use super::duration::words;
 use super::list::{self, authority};
 use super::screen;
-use super::signer;
 use crate::{Exit, Failure, output};
 
 /// A request as the approver sees it, with the digest of the bytes that it was made from.
@@ -136,9 +135,7 @@ fn able<'p>(place: &'p ApprovalStore, open: &OpenApproval, now: Timestamp) -> Op
         keys.approvers
             .iter()
             .filter(|(name, _)| !asked(name))
-            .filter(|(name, person)| {
-                signer::check_eligible(name, person, &open.request, now).is_ok()
-            })
+            .filter(|(name, person)| person.may_answer(name, &open.request, now).is_ok())
             .map(|(name, _)| name.as_str())
             .collect(),
     )

@@ -1,10 +1,10 @@
 //! Who signs: the person whose key file it is, and what the keys document says of them.
 
 use weaver_gateway::secret::{KeyFile, Passphrase};
-use weaver_policy::approval::{ApprovalRequest, Rejection};
+use weaver_policy::approval::Rejection;
 use weaver_policy::{Approver, Keys};
+use weaver_types::Timestamp;
 use weaver_types::signature::{PublicKey, SigningKey};
-use weaver_types::{Authority, Timestamp};
 
 use super::approval_store::ApprovalStore;
 use super::args::SignWith;
@@ -79,34 +79,4 @@ fn owner<'k>(
         Some((_, key)) if !key.counts_at(now) => Err(refused(&Rejection::KeyVoid)),
         Some((name, _)) => Ok(name),
     }
-}
-
-/// Whether this person's answer to the request would count, as far as it is known before signing.
-pub(super) fn check_eligible(
-    name: &str,
-    approver: &Approver,
-    request: &ApprovalRequest,
-    now: Timestamp,
-) -> Result<(), Rejection> {
-    if !approver.keys.values().any(|key| key.counts_at(now)) {
-        return Err(Rejection::KeyVoid);
-    }
-    check_authority(approver, &request.authority)?;
-    let asks =
-        name == request.principal.as_str() || approver.principals.contains(&request.principal);
-    if asks { Err(Rejection::Requester) } else { Ok(()) }
-}
-
-fn check_authority(approver: &Approver, authority: &Authority) -> Result<(), Rejection> {
-    if authority.min_trust.is_some_and(|least| approver.trust < least) {
-        return Err(Rejection::Trust);
-    }
-    if authority.clearance.is_some_and(|least| approver.clearance < least) {
-        return Err(Rejection::Clearance);
-    }
-    if !authority.scopes.is_subset(&approver.scopes) {
-        return Err(Rejection::Scope);
-    }
-    let admits = authority.admits_roles(&approver.roles);
-    if admits { Ok(()) } else { Err(Rejection::role(authority)) }
 }

@@ -3,7 +3,7 @@
 use weaver_types::signature::{PublicKey, SignatureError, SigningKey};
 use weaver_types::{Authority, KeyId, PrincipalId, Timestamp};
 
-use super::Rejection;
+use super::{ApprovalRequest, Rejection};
 use crate::keys::{Approver, ApproverKey, Keys};
 
 /// The id under which a person signs: the text of the public key.
@@ -57,6 +57,29 @@ pub(super) fn require_valid_key(
         Ok(())
     } else {
         Err(Rejection::KeyVoid)
+    }
+}
+
+impl Approver {
+    /// Whether the answer of this person, who has this name, to a request would count, as far as it is
+    /// known before it is signed.
+    ///
+    /// # Errors
+    /// [`Rejection`], saying why it would not.
+    pub fn may_answer(
+        &self,
+        name: &str,
+        request: &ApprovalRequest,
+        now: Timestamp,
+    ) -> Result<(), Rejection> {
+        if !self.keys.values().any(|key| key.counts_at(now)) {
+            return Err(Rejection::KeyVoid);
+        }
+        require_authority(self, &request.authority)?;
+        match is_requester(name, Some(self), &request.principal) {
+            true => Err(Rejection::Requester),
+            false => Ok(()),
+        }
     }
 }
 
