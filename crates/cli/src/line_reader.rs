@@ -70,23 +70,8 @@ impl LineReader {
         if out.last() == Some(&b'\n') {
             out.pop();
         } else if out.len() > max {
-            self.skip()?;
+            self.from.skip_until(b'\n')?;
         }
         Ok(Some(out))
-    }
-
-    /// Drops the rest of a line.
-    fn skip(&mut self) -> io::Result<()> {
-        loop {
-            let buffer = self.from.fill_buf()?;
-            let (used, ended) = match buffer.iter().position(|byte| *byte == b'\n') {
-                Some(at) => (at + 1, true),
-                None => (buffer.len(), buffer.is_empty()),
-            };
-            self.from.consume(used);
-            if ended {
-                return Ok(());
-            }
-        }
     }
 }

@@ -105,7 +105,7 @@ fn copy_requests(session: &Session) -> io::Result<()> {
         }
         if !line.ends_with(b"\n") && taken as u64 == MAX_LINE {
             // The rest of it is passed over; what went on is too long for the daemon as it is.
-            skip_line(&mut reader)?;
+            reader.skip_until(b'\n')?;
         }
         if !line.ends_with(b"\n") {
             line.push(b'\n');
@@ -114,20 +114,6 @@ fn copy_requests(session: &Session) -> io::Result<()> {
             continue;
         }
         if session.feed(&line) == Feed::Over {
-            return Ok(());
-        }
-    }
-}
-
-fn skip_line(reader: &mut impl io::BufRead) -> io::Result<()> {
-    loop {
-        let buffer = reader.fill_buf()?;
-        let (taken, over) = match buffer.iter().position(|byte| *byte == b'\n') {
-            Some(at) => (at + 1, true),
-            None => (buffer.len(), buffer.is_empty()),
-        };
-        reader.consume(taken);
-        if over {
             return Ok(());
         }
     }
