@@ -10,7 +10,6 @@ use weaver_gateway::http::{self, ClientsError, NewClient};
 use weaver_types::{Clock as _, PrincipalId, SystemClock};
 
 use super::{Exit, Failure, output};
-use crate::output::OutputFormat;
 use crate::shared_args::Json;
 
 #[derive(Debug, Subcommand)]
@@ -64,17 +63,6 @@ pub(super) struct Remove {
     config: PathBuf,
     #[command(flatten)]
     output: Json,
-}
-
-impl Clients {
-    /// The form of the output, and so of a failure.
-    pub(super) fn output_format(&self) -> OutputFormat {
-        match self {
-            Self::Add(args) => args.output.format(),
-            Self::List(args) => args.output.format(),
-            Self::Remove(args) => args.output.format(),
-        }
-    }
 }
 
 pub(super) fn run(verb: Clients) -> Result<Exit, Failure> {

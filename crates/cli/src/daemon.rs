@@ -49,13 +49,6 @@ pub(super) struct Daemon {
     pub(super) log_format: LogFormatArgument,
 }
 
-impl Daemon {
-    /// The form of a failure.
-    pub(super) fn output_format(&self) -> OutputFormat {
-        self.log_format.output_format()
-    }
-}
-
 #[derive(Debug, Args)]
 pub(super) struct DaemonVerb {
     /// The configuration
@@ -92,7 +85,7 @@ pub(super) fn run(args: &Daemon) -> Result<Exit, Failure> {
     super::huge_pages::allow();
     match args.started_by_client {
         false => start(args, || {
-            match args.output_format() {
+            match args.log_format.output_format() {
                 OutputFormat::Json => tracing::info!("clients can connect"),
                 OutputFormat::Text => output::aside("weaver: ready\n"),
             }

@@ -57,12 +57,12 @@ mod trace;
 
 use std::process::ExitCode;
 
-use clap::FromArgMatches as _;
+use clap::{ArgMatches, FromArgMatches as _};
 use mimalloc::MiMalloc;
 use weaver_drivers::confine;
 use weaver_gateway::serve::LAUNCH;
 
-use args::{Cli, Command, Keys};
+use args::{Cli, Command};
 pub(crate) use exit::Exit;
 pub(crate) use failure::Failure;
 use output::OutputFormat;
@@ -84,8 +84,8 @@ fn main() -> ExitCode {
         let _ = output::text(&help::whole().ansi().to_string());
         return Exit::Ok.into();
     }
-    let cli = match parsed() {
-        Ok(cli) => cli,
+    let Typed { cli, format } = match parsed() {
+        Ok(typed) => typed,
         Err(error) => {
             if let Some(failure) = config_path::no_store(&error) {
                 output::failure(&failure, OutputFormat::Text);
@@ -97,7 +97,6 @@ fn main() -> ExitCode {
             return exit.into();
         }
     };
-    let format = cli.command.as_ref().map(Command::output_format).unwrap_or_default();
     let ran = match cli.command {
         Some(command) => run(command),
         None => overview::run(),
@@ -112,11 +111,34 @@ fn main() -> ExitCode {
     }
 }
 
-/// What was typed.
-fn parsed() -> Result<Cli, clap::Error> {
+/// What was typed, and the form of the output, and so of a failure.
+struct Typed {
+    cli: Cli,
+    format: OutputFormat,
+}
+
+fn parsed() -> Result<Typed, clap::Error> {
     let mut command = help::command();
     let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
-    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    let format = output_format("", &matches);
+    let cli =
+        Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))?;
+    Ok(Typed { cli, format })
+}
+
+/// JSON where the innermost command has `--json`, or `--log-format json`.
+fn output_format(above: &str, matches: &ArgMatches) -> OutputFormat {
+    match matches.subcommand() {
+        // Its output is for scripts whatever is asked.
+        Some(("export", _)) if above == "memory" => OutputFormat::Json,
+        Some((name, below)) => output_format(name, below),
+        None => {
+            let json = matches.try_get_one::<bool>("json").ok().flatten().copied();
+            let log = matches.try_get_one::<serve::Format>("format").ok().flatten();
+            let is_json = json.unwrap_or(false) || log == Some(&serve::Format::Json);
+            OutputFormat::from_flag(is_json)
+        }
+    }
 }
 
 fn run(command: Command) -> Result<Exit, Failure> {
@@ -168,53 +190,5 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Reasons(args) => reasons::run(&args),
         Command::Schema { of } => schema::run(of),
         Command::Completions { shell } => completions::run(shell),
-    }
-}
-
-impl Command {
-    /// The form of the output, and so of a failure.
-    fn output_format(&self) -> OutputFormat {
-        match self {
-            Self::Init(args) => args.output_format(),
-            Self::Update(args) => args.output_format(),
-            Self::Connect(args) => args.output_format(),
-            Self::Disconnect(args) => args.output_format(),
-            Self::Demo(args) => OutputFormat::from_flag(args.json),
-            #[cfg(unix)]
-            Self::Status(args) | Self::Stop(args) => args.output.format(),
-            #[cfg(unix)]
-            Self::Clients(args) => args.output_format(),
-            #[cfg(unix)]
-            Self::Login(args) => args.output.format(),
-            #[cfg(unix)]
-            Self::Logout(args) => args.output.format(),
-            #[cfg(unix)]
-            Self::Daemon(args) => args.output_format(),
-            #[cfg(unix)]
-            Self::Restart(_) | Self::Logs(_) | Self::Service(_) => OutputFormat::Text,
-            Self::Serve(args) => args.output_format(),
-            Self::Check(args) | Self::Doctor(args) => args.output.format(),
-            Self::Sign(args) => args.output.format(),
-            Self::Reasons(args) => args.format(),
-            Self::Keys(Keys::New { output, .. } | Keys::Show { output, .. }) => output.format(),
-            Self::Allow(args) => args.output_format(),
-            Self::Approve(args) => args.output_format(),
-            Self::Policy(args) => args.output_format(),
-            Self::Kernel(args) => args.output_format(),
-            Self::Contracts(args) => args.output_format(),
-            Self::Feedback(args) => args.output_format(),
-            Self::Memory(args) => args.output_format(),
-            Self::Trace(args) => args.output_format(),
-            Self::Redact(args) => args.output_format(),
-            Self::Replay(args) => args.output.format(),
-            Self::Inspect(args) => args.output.format(),
-            Self::Route(args) => args.output.format(),
-            Self::Catalog(args) => args.output_format(),
-            Self::Compile(_)
-            | Self::Man(_)
-            | Self::Schema { .. }
-            | Self::DemoServer { .. }
-            | Self::Completions { .. } => OutputFormat::Text,
-        }
     }
 }

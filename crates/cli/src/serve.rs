@@ -75,13 +75,6 @@ impl LogFormatArgument {
     }
 }
 
-impl Serve {
-    /// The form of a failure.
-    pub(super) fn output_format(&self) -> OutputFormat {
-        self.log_format.output_format()
-    }
-}
-
 pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
     #[cfg(unix)]
     if !args.standalone {
@@ -101,7 +94,7 @@ fn shim(args: &Serve) -> Result<Exit, Failure> {
         }
         Err(failure) if std::io::stdin().is_terminal() => Err(failure),
         Err(failure) => {
-            super::output::failure(&failure, args.output_format());
+            super::output::failure(&failure, args.log_format.output_format());
             let problem =
                 DaemonError::Configuration { code: failure.code, problem: failure.in_words() };
             daemon::run_shim(Err(problem))?;

@@ -31,7 +31,6 @@ use weaver_trace_store::Reader;
 
 use super::args::{Trace, TraceCommand};
 use super::{Exit, Failure};
-use crate::output::OutputFormat;
 
 pub(super) fn run(args: TraceCommand) -> Result<Exit, Failure> {
     let Some(command) = args.command else {
@@ -62,36 +61,4 @@ fn open(store: &Path) -> Result<Reader, Failure> {
             .next("name the ledger: `path` under `[store]`, `.weaver/ledger.db` unless set"));
     }
     Reader::open(store).map_err(|error| Failure::store(store, &error))
-}
-
-impl TraceCommand {
-    /// The form of the output, and so of a failure.
-    pub(super) fn output_format(&self) -> OutputFormat {
-        self.command.as_ref().map_or(self.output.format(), Trace::output_format)
-    }
-}
-
-impl Trace {
-    /// The form of the output, and so of a failure.
-    fn output_format(&self) -> OutputFormat {
-        match self {
-            Self::List(args) => args.output.format(),
-            Self::Show(args) | Self::Why(args) => args.output.format(),
-            Self::Tail(args) => args.output.format(),
-            Self::Stats(args) => args.output.format(),
-            Self::Index(args) => args.output.format(),
-            Self::Verify(args) => args.output.format(),
-            Self::Checkpoint(args) => args.output.format(),
-            Self::Prove(args) => args.output.format(),
-            Self::Prune(args) => args.output.format(),
-            Self::Key(proof_args::Key::Show { output, .. }) => output.format(),
-            Self::Key(
-                proof_args::Key::Declare(change)
-                | proof_args::Key::End(change)
-                | proof_args::Key::Rotate { change, .. },
-            ) => change.output.format(),
-            Self::Head(args) => args.output.format(),
-            Self::Export(_) => OutputFormat::Text,
-        }
-    }
 }

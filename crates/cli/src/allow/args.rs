@@ -6,7 +6,6 @@ use std::time::Duration;
 use clap::Args;
 use weaver_policy_analysis::suggest::AllowWidth;
 
-use crate::output::OutputFormat;
 use crate::policy::signing::SigningArgs;
 use crate::shared_args::Json;
 
@@ -50,11 +49,4 @@ pub(crate) struct Allow {
     pub(super) sign: SigningArgs,
     #[command(flatten)]
     pub(super) output: Json,
-}
-
-impl Allow {
-    /// The form of the output, and so of a failure.
-    pub(crate) fn output_format(&self) -> OutputFormat {
-        self.output.format()
-    }
 }

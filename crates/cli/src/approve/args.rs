@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::output::OutputFormat;
 use crate::shared_args::{Json, PassphraseFrom};
 
 const EXAMPLES: &str = "\
@@ -75,22 +74,6 @@ pub(crate) enum Approve {
     Clock(Clock),
     /// End a run: its tokens and results are void; operators only
     EndRun(EndRun),
-}
-
-impl Approve {
-    /// The form of the output, and so of a failure.
-    pub(crate) fn output_format(&self) -> OutputFormat {
-        match self {
-            Self::List(args) => args.output.format(),
-            Self::Show(args) => args.output.format(),
-            Self::Grant(args) | Self::Deny(args) => args.sign.output.format(),
-            Self::Revoke(args) => args.sign.output.format(),
-            Self::Standing(args) => args.output_format(),
-            Self::Watch(args) => args.output.format(),
-            Self::Clock(args) => args.sign.output.format(),
-            Self::EndRun(args) => args.sign.output.format(),
-        }
-    }
 }
 
 /// Where the ledger and the inbox are.
@@ -258,19 +241,6 @@ pub(crate) enum Standing {
         #[command(flatten)]
         from: From,
     },
-}
-
-impl Standing {
-    /// The form of the output, and so of a failure.
-    fn output_format(&self) -> OutputFormat {
-        match self {
-            Self::List(args) => args.output.format(),
-            Self::Show { output, .. } => output.format(),
-            Self::Grant(args) => args.sign.output.format(),
-            Self::Sign(args) => args.sign.output.format(),
-            Self::Revoke { sign, .. } => sign.output.format(),
-        }
-    }
 }
 
 #[derive(Debug, Args)]

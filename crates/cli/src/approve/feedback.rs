@@ -16,7 +16,6 @@ use super::approval_store::ApprovalStore;
 use super::args::{From, SignWith};
 use super::rejected::unknown;
 use super::{screen, word};
-use crate::output::OutputFormat;
 use crate::shared_args::Json;
 use crate::{Exit, Failure, output};
 
@@ -68,16 +67,6 @@ pub(crate) struct List {
     from: From,
     #[command(flatten)]
     output: Json,
-}
-
-impl Feedback {
-    /// The form of the output, and so of a failure.
-    pub(crate) fn output_format(&self) -> OutputFormat {
-        match self {
-            Self::Record(args) => args.sign.output.format(),
-            Self::List(args) => args.output.format(),
-        }
-    }
 }
 
 pub(crate) fn run(args: &Feedback) -> Result<Exit, Failure> {

@@ -8,7 +8,6 @@ use weaver_policy::DriftClass;
 
 use super::super::contracts::args::From;
 use super::super::route::args::Limits;
-use crate::output::OutputFormat;
 use crate::shared_args::Json;
 
 const EXAMPLES: &str = "\
@@ -44,19 +43,6 @@ pub(crate) enum Catalog {
     Convert(Convert),
     /// Find the tools that fit a goal
     Search(Box<Search>),
-}
-
-impl Catalog {
-    /// The form of the output, and so of a failure.
-    pub(crate) fn output_format(&self) -> OutputFormat {
-        match self {
-            Self::Lint(args) => args.output.format(),
-            Self::Snapshot(args) => args.output.format(),
-            Self::Diff(args) => args.output.format(),
-            Self::Convert(args) => args.output.format(),
-            Self::Search(args) => args.output.format(),
-        }
-    }
 }
 
 /// How a file is read.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 use weaver_gateway::clients::Client;
 
-use crate::output::OutputFormat;
 use crate::shared_args::Json;
 
 fn clients() -> String {
@@ -53,18 +52,4 @@ pub(crate) struct Disconnect {
     pub(super) dry_run: bool,
     #[command(flatten)]
     pub(super) output: Json,
-}
-
-impl Connect {
-    /// The form of the output, and so of a failure.
-    pub(crate) fn output_format(&self) -> OutputFormat {
-        self.output.format()
-    }
-}
-
-impl Disconnect {
-    /// The form of the output, and so of a failure.
-    pub(crate) fn output_format(&self) -> OutputFormat {
-        self.output.format()
-    }
 }

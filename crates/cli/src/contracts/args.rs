@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::output::OutputFormat;
 use crate::shared_args::Json;
 
 const EXAMPLES: &str = "\
@@ -41,19 +40,6 @@ pub(crate) enum Contracts {
     Diff(Diff),
     /// Draft contracts for tools without one, each with its reasons
     Propose(Propose),
-}
-
-impl Contracts {
-    /// The form of the output, and so of a failure.
-    pub(crate) fn output_format(&self) -> OutputFormat {
-        match self {
-            Self::List(args) | Self::Mismatches(args) => args.output.format(),
-            Self::Snapshot(args) => args.output.format(),
-            Self::Approve(args) => args.output.format(),
-            Self::Diff(args) => args.output.format(),
-            Self::Propose(args) => args.output.format(),
-        }
-    }
 }
 
 /// Which tools are looked at.

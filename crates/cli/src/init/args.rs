@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::output::OutputFormat;
 use crate::shared_args::{Json, PassphraseFrom};
 
 const EXAMPLES: &str = "\
@@ -89,17 +88,5 @@ impl Init {
     /// Whether somebody is asked.
     pub(super) fn asks(&self) -> bool {
         !self.yes && self.answers.is_none() && !self.output.json
-    }
-
-    /// The form of the output, and so of a failure.
-    pub(crate) fn output_format(&self) -> OutputFormat {
-        self.output.format()
-    }
-}
-
-impl Update {
-    /// The form of the output, and so of a failure.
-    pub(crate) fn output_format(&self) -> OutputFormat {
-        self.output.format()
     }
 }

@@ -4,7 +4,6 @@ use clap::{Args, Subcommand};
 use weaver_types::{AgentId, SafetyClass};
 
 use crate::contracts::args::From;
-use crate::output::OutputFormat;
 use crate::shared_args::{Json, word};
 
 const EXAMPLES: &str = "\
@@ -25,16 +24,6 @@ pub(crate) enum Kernel {
     Namespaces(Plain),
     /// List the tools of the servers as the signed contracts make them
     Tools(Tools),
-}
-
-impl Kernel {
-    /// The form of the output, and so of a failure.
-    pub(crate) fn output_format(&self) -> OutputFormat {
-        match self {
-            Self::Info(args) | Self::Namespaces(args) => args.output.format(),
-            Self::Tools(args) => args.output.format(),
-        }
-    }
 }
 
 #[derive(Debug, Args)]

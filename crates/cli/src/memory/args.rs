@@ -8,7 +8,6 @@ use contextweaver::memory::{Confidence, EntryKind};
 use weaver_types::Confidentiality;
 
 use crate::argument_error::ArgumentError;
-use crate::output::OutputFormat;
 use crate::shared_args::{Json, word};
 
 const EXAMPLES: &str = "\
@@ -50,22 +49,6 @@ pub(crate) enum Memory {
     Consolidate(Consolidate),
     /// Print everything as JSON lines
     Export(Export),
-}
-
-impl Memory {
-    /// The form of the output, and so of a failure.
-    pub(crate) fn output_format(&self) -> OutputFormat {
-        match self {
-            Self::List(args) => args.output.format(),
-            Self::Get(args) => args.output.format(),
-            Self::Put(args) => args.output.format(),
-            Self::Forget(args) => args.output.format(),
-            Self::Resolve(args) => args.output.format(),
-            Self::Consolidate(args) => args.output.format(),
-            // Its output is for scripts whatever is asked.
-            Self::Export(_) => OutputFormat::Json,
-        }
-    }
 }
 
 /// Which file.

@@ -10,7 +10,6 @@ use weaver_types::{
 
 use super::signing::SigningArgs;
 use crate::argument_error::ArgumentError;
-use crate::output::OutputFormat;
 use crate::shared_args::{Json, word};
 
 const EXAMPLES: &str = "\
@@ -110,24 +109,6 @@ pub(crate) enum Policy {
     Edit(Edit),
     /// Print the built-in baseline, a policy document
     ShowBaseline,
-}
-
-impl Policy {
-    /// The form of the output, and so of a failure.
-    pub(crate) fn output_format(&self) -> OutputFormat {
-        match self {
-            Self::Lint(args) => args.output.format(),
-            Self::Test(args) => args.output.format(),
-            Self::Explain(args) => args.output.format(),
-            Self::Decide(args) => args.output.format(),
-            Self::Ask(args) => args.output.format(),
-            Self::Diff(args) => args.output.format(),
-            Self::Replay(args) => args.output.format(),
-            Self::Suggest(args) => args.output.format(),
-            Self::Edit(args) => args.output.format(),
-            Self::ShowBaseline => OutputFormat::Text,
-        }
-    }
 }
 
 #[derive(Debug, Args)]

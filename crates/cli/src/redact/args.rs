@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::source::Form;
-use crate::output::OutputFormat;
 use crate::shared_args::Json;
 
 const HELP: &str = "\
@@ -117,14 +116,6 @@ pub(super) enum Rules {
 }
 
 impl Redact {
-    /// The form of the output, and so of a failure.
-    pub(crate) fn output_format(&self) -> OutputFormat {
-        match &self.about {
-            Some(Rules::Rules { output, .. } | Rules::Check { output, .. }) => output.format(),
-            None => OutputFormat::from_flag(self.json),
-        }
-    }
-
     /// The form that was asked for.
     pub(super) fn form(&self) -> Option<Form> {
         match (self.json, self.text) {
