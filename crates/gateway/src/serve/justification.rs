@@ -4,7 +4,6 @@
 use serde_json::{Map, Value, json};
 
 use super::call_argument_error::CallArgumentError;
-use super::render::Reply;
 
 /// The argument that carries the justification.
 pub(super) const KEY: &str = "_justification";
@@ -45,23 +44,6 @@ pub(super) fn take(
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.len() <= MAX_LENGTH => Ok(Some(text)),
         Some(_) => Err(CallArgumentError::Justification { key: KEY, most: MAX_LENGTH }),
-    }
-}
-
-/// Names the argument in a refusal that a justification would repair.
-pub(super) fn name_in(reply: &mut Reply) {
-    let repairs = |said: &Value| {
-        let discharge = said.get("discharged_by");
-        discharge.is_some_and(|discharge| discharge.get("justification").is_some())
-            && said.get("verdict").is_some_and(|verdict| verdict == "ask")
-    };
-    if !reply.is_error || !reply.meta.is_empty() {
-        return;
-    }
-    let body = reply.structured.as_ref();
-    let obstacles = body.and_then(|body| body.get("obstacles")?.as_array());
-    if obstacles.is_some_and(|all| all.iter().any(repairs)) {
-        reply.add_to_message("Say why the call is needed in the argument `_justification`.");
     }
 }
 

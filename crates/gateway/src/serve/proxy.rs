@@ -133,12 +133,29 @@ pub(crate) async fn call(
     let mut reply =
         called.map_or_else(meta_tools::failed, |called| render::invocation(client, &called, None));
     if added {
-        justification::name_in(&mut reply);
+        name_justification(&mut reply);
     }
     if has_output_schema && reply.is_error {
         reply.keep_body_in_text();
     }
     Ok(reply)
+}
+
+/// Names the argument in a refusal that a justification would repair.
+fn name_justification(reply: &mut Reply) {
+    let repairs = |said: &Value| {
+        let discharge = said.get("discharged_by");
+        discharge.is_some_and(|discharge| discharge.get("justification").is_some())
+            && said.get("verdict").is_some_and(|verdict| verdict == "ask")
+    };
+    if !reply.is_error || !reply.meta.is_empty() {
+        return;
+    }
+    let body = reply.structured.as_ref();
+    let obstacles = body.and_then(|body| body.get("obstacles")?.as_array());
+    if obstacles.is_some_and(|all| all.iter().any(repairs)) {
+        reply.add_to_message("Say why the call is needed in the argument `_justification`.");
+    }
 }
 
 /// True where its server lists a tool as one that can be called as a task.
