@@ -14,10 +14,10 @@ const STEP: f64 = 1e-6;
 
 /// The tokens of one connection that are in use.
 #[derive(Default)]
-pub(crate) struct ProgressTokens(Mutex<BTreeMap<u64, Told>>);
+pub(crate) struct ProgressTokens(Mutex<BTreeMap<u64, TokenEntry>>);
 
 /// What was told under a token, and to whom.
-struct Told {
+struct TokenEntry {
     sink: ProgressSink,
     furthest: f64,
 }
@@ -31,7 +31,7 @@ pub(crate) struct ProgressToken<'a> {
 impl ProgressTokens {
     /// Has what is told under this number handed to `sink`.
     pub(crate) fn open(&self, number: u64, sink: ProgressSink) -> ProgressToken<'_> {
-        self.lock().insert(number, Told { sink, furthest: 0.0 });
+        self.lock().insert(number, TokenEntry { sink, furthest: 0.0 });
         ProgressToken { tokens: self, number }
     }
 
@@ -44,17 +44,17 @@ impl ProgressTokens {
 
     fn tell_as(&self, number: u64, progress: impl FnOnce(f64) -> Progress) -> bool {
         let mut open = self.lock();
-        let Some(told) = open.get_mut(&number) else { return false };
-        let progress = progress(told.furthest);
-        told.furthest = told.furthest.max(progress.progress);
-        let sink = ProgressSink::clone(&told.sink);
+        let Some(entry) = open.get_mut(&number) else { return false };
+        let progress = progress(entry.furthest);
+        entry.furthest = entry.furthest.max(progress.progress);
+        let sink = ProgressSink::clone(&entry.sink);
         drop(open);
         sink(progress);
         true
     }
 
     /// The data stays consistent in every step, so a panic elsewhere does not spoil it.
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Told>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, TokenEntry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,17 +13,17 @@ const STEP: f64 = 1e-6;
 /// told as a step further where it says something new.
 pub(crate) struct ProgressReporter {
     tell: Box<dyn Fn(Progress) + Send + Sync>,
-    told: Mutex<Told>,
+    last: Mutex<LastReport>,
 }
 
 /// What was told last.
 #[derive(Default)]
-struct Told {
+struct LastReport {
     furthest: Option<f64>,
     message: Option<String>,
 }
 
-impl Told {
+impl LastReport {
     /// A step further than what was told.
     fn next(&self) -> f64 {
         let furthest = self.furthest.unwrap_or_default();
@@ -34,27 +34,27 @@ impl Told {
 impl ProgressReporter {
     /// A reporter that tells by this.
     pub(crate) fn new(tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        Self { tell: Box::new(tell), told: Mutex::default() }
+        Self { tell: Box::new(tell), last: Mutex::default() }
     }
 
     /// Tells it, where it goes on from what was told before.
     pub(crate) fn report(&self, mut progress: Progress) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.furthest.is_some_and(|furthest| progress.progress <= furthest) {
-            if progress.message.is_none() || progress.message == told.message {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.furthest.is_some_and(|furthest| progress.progress <= furthest) {
+            if progress.message.is_none() || progress.message == last.message {
                 return;
             }
-            (progress.progress, progress.total) = (told.next(), None);
+            (progress.progress, progress.total) = (last.next(), None);
         }
-        told.furthest = Some(progress.progress);
-        told.message.clone_from(&progress.message);
-        drop(told);
+        last.furthest = Some(progress.progress);
+        last.message.clone_from(&progress.message);
+        drop(last);
         (self.tell)(progress);
     }
 
     /// Tells that the request still goes on.
     pub(crate) fn sign_of_life(&self, message: &str) {
-        let progress = self.told.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let progress = self.last.lock().unwrap_or_else(PoisonError::into_inner).next();
         self.report(Progress { progress, total: None, message: Some(message.to_owned()) });
     }
 
