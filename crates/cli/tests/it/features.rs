@@ -275,7 +275,7 @@ fn a_modern_client_listens_to_what_it_asks_for() {
 
 #[test]
 fn a_server_asks_the_person_only_where_a_signed_contract_names_it() {
-    let takes = json!({"elicitation": {}, "sampling": {}, "roots": {}});
+    let takes = json!({"elicitation": {}, "sampling": {}});
     // A pattern covers it, and that is not enough.
     let plain = featured(PROXY, "");
     let mut client = declaring(&plain, takes.clone());
@@ -383,7 +383,11 @@ fn a_model_is_told_whose_prompt_it_reads_and_roots_are_the_client_s() {
         "tools/call",
         json!({"name": "f__ask", "arguments": {"text": "sampling/createMessage"}}),
     );
-    let question = asked(&mut client);
+    // The server may be there before the client, and ask for its roots then.
+    let mut question = asked(&mut client);
+    while question["method"] == "roots/list" {
+        question = asked(&mut client);
+    }
     assert_eq!(question["method"], "sampling/createMessage");
     let system = question["params"]["systemPrompt"].as_str().unwrap();
     assert!(system.contains("server `f`") && system.ends_with("be brief"), "{system}");
@@ -403,6 +407,20 @@ fn a_model_is_told_whose_prompt_it_reads_and_roots_are_the_client_s() {
     assert!(text.contains("file:///work") && !text.contains("a.example"), "{done}");
     // A change of roots reaches the server, which asks anew.
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
+    assert_eq!(asked(&mut client)["method"], "roots/list");
+    client.end();
+}
+
+/// Most servers ask for roots once, when they start: with the daemon that is long before most clients.
+#[test]
+fn a_server_that_is_there_before_a_client_hears_of_its_roots() {
+    let folder = featured(PROXY, ASKING);
+    let mut client = Client::start(&folder);
+    let mut opening = initialize();
+    opening["capabilities"] = json!({ "roots": {} });
+    client.request("initialize", opening);
+    assert!(client.tools().iter().any(|tool| tool["name"] == "f__ask"), "the server is there");
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     assert_eq!(asked(&mut client)["method"], "roots/list");
     client.end();
 }

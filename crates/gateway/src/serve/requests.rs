@@ -111,6 +111,10 @@ impl Requests {
             ("notifications/initialized", _) => {
                 self.session.initialized();
                 self.client.link.open();
+                // A server that asked before this client was there got no roots.
+                if self.client.link.session_capability("roots").is_some() {
+                    server_requests::tell_roots_changed(&self.client.gateway);
+                }
             }
             ("notifications/roots/list_changed", _) => {
                 server_requests::tell_roots_changed(&self.client.gateway);
