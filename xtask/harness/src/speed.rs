@@ -211,7 +211,7 @@ fn peer_script(
         return Ok(None);
     }
     let python = peer::python(sh, &target.join("speed"), peer::KERNEL)?;
-    Ok(Some(PeerScript { python, script: workspace::root()?.join(script).into() }))
+    Ok(Some(PeerScript { python, script: workspace::root()?.join(script) }))
 }
 
 fn measure_compile(sh: &Shell, target: &Path, args: &Compile) -> Result<(Value, Value)> {
