@@ -36,6 +36,17 @@ fn declaring(folder: &Folder, capabilities: Value) -> Client {
     client
 }
 
+/// The same, and the client can be asked only once its server is there.
+fn after_its_servers(folder: &Folder, capabilities: Value) -> Client {
+    let mut client = Client::start(folder);
+    let mut opening = initialize();
+    opening["capabilities"] = capabilities;
+    client.request("initialize", opening);
+    assert!(client.tools().iter().any(|tool| tool["name"] == "f__ask"), "the server is there");
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    client
+}
+
 /// The next request of the gateway to the client.
 fn asked(client: &mut Client) -> Value {
     loop {
@@ -377,17 +388,15 @@ fn the_time_of_a_person_is_not_the_time_of_a_call() {
 #[test]
 fn a_model_is_told_whose_prompt_it_reads_and_roots_are_the_client_s() {
     let folder = featured(PROXY, ASKING);
-    let mut client = declaring(&folder, json!({"sampling": {}, "roots": {"listChanged": true}}));
-    client.tools();
+    let mut client =
+        after_its_servers(&folder, json!({"sampling": {}, "roots": {"listChanged": true}}));
+    let question = asked(&mut client);
+    client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}}));
     let id = client.begin(
         "tools/call",
         json!({"name": "f__ask", "arguments": {"text": "sampling/createMessage"}}),
     );
-    // The server may be there before the client, and ask for its roots then.
-    let mut question = asked(&mut client);
-    while question["method"] == "roots/list" {
-        question = asked(&mut client);
-    }
+    let question = asked(&mut client);
     assert_eq!(question["method"], "sampling/createMessage");
     let system = question["params"]["systemPrompt"].as_str().unwrap();
     assert!(system.contains("server `f`") && system.ends_with("be brief"), "{system}");
@@ -415,12 +424,7 @@ fn a_model_is_told_whose_prompt_it_reads_and_roots_are_the_client_s() {
 #[test]
 fn a_server_that_is_there_before_a_client_hears_of_its_roots() {
     let folder = featured(PROXY, ASKING);
-    let mut client = Client::start(&folder);
-    let mut opening = initialize();
-    opening["capabilities"] = json!({ "roots": {} });
-    client.request("initialize", opening);
-    assert!(client.tools().iter().any(|tool| tool["name"] == "f__ask"), "the server is there");
-    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let mut client = after_its_servers(&folder, json!({"roots": {}}));
     assert_eq!(asked(&mut client)["method"], "roots/list");
     client.end();
 }
