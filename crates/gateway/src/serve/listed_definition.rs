@@ -1,6 +1,6 @@
 //! The definition of a tool as its server lists it, kept as text.
 //!
-//! A parsed definition takes about ten times the memory of its text: each of its many small objects
+//! A parsed definition takes several times the memory of its text: each of its many small objects
 //! is a node of a tree with room for eleven members. A gateway keeps thousands of definitions and
 //! reads one when a client lists the tools, so the text is kept, beside what each call asks.
 
