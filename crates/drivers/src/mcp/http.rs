@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use self::streams::StreamPlace;
+pub(crate) use self::streams::{StreamOpening, StreamState};
 use super::client_features::ClientFeatures;
 use super::config::{Era, HttpConfig, Limits};
 use super::error::{Fault, HttpFault, McpError};
@@ -159,11 +160,12 @@ impl HttpLink {
     }
 
     /// Opens the stream on which the server tells of changes, if it offers one: with a request in
-    /// the modern era, with none in the legacy era.
-    pub(crate) fn listen(self: &Arc<Self>, request: Option<Vec<u8>>) {
+    /// the modern era, with none in the legacy era. Tells how far that has come in the meantime.
+    pub(crate) fn listen(self: &Arc<Self>, request: Option<Vec<u8>>) -> StreamOpening {
         let link = Arc::downgrade(self);
+        let (opened, opening) = StreamOpening::new();
         let task = tokio::spawn(async move {
-            let mut place = StreamPlace::default();
+            let mut place = StreamPlace::new(opened);
             loop {
                 let Some(link) = link.upgrade() else { return };
                 if !link.follow(request.as_deref(), &mut place).await {
@@ -177,6 +179,7 @@ impl HttpLink {
         if let Some(before) = listener.replace(task) {
             before.abort();
         }
+        opening
     }
 
     /// Ends the session at the server.

@@ -6,6 +6,7 @@ use tokio::time::timeout;
 use super::call::Reply;
 use super::config::{Era, EraChoice, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION};
 use super::error::{Fault, HttpFault, McpError};
+use super::http::StreamState;
 use super::server_list::ServerList;
 use super::subscription::SubscriptionFilter;
 use super::wire::{Ask, Wire, client_info};
@@ -144,8 +145,15 @@ async fn initialize(wire: &Wire) -> Result<ServerInfo, McpError> {
         return Err(unsupported(wire, LEGACY_VERSIONS.join(", "), &version));
     }
     wire.settle(Era::Legacy, &version);
+    // A server may ask as soon as it hears that the client is ready: the stream comes first. One that
+    // opens none before it has heard that is asked once more.
+    let filter = SubscriptionFilter::of(capabilities(&reply));
+    let stream = wire.open_stream(&filter).await;
     wire.notify("notifications/initialized").await?;
-    settled(wire, Era::Legacy, version, reply).await
+    if stream == StreamState::Refused {
+        wire.open_stream(&filter).await;
+    }
+    Ok(ServerInfo { era: Era::Legacy, version, reply })
 }
 
 async fn discover(wire: &Wire) -> Result<ServerInfo, McpError> {
@@ -158,17 +166,8 @@ async fn discover(wire: &Wire) -> Result<ServerInfo, McpError> {
         let offered: Vec<&str> = versions.iter().filter_map(Value::as_str).take(16).collect();
         return Err(unsupported(wire, MODERN_VERSION.to_owned(), &offered.join(", ")));
     }
-    settled(wire, Era::Modern, MODERN_VERSION.to_owned(), reply).await
-}
-
-async fn settled(
-    wire: &Wire,
-    era: Era,
-    version: String,
-    reply: Reply,
-) -> Result<ServerInfo, McpError> {
-    wire.listen(era, SubscriptionFilter::of(capabilities(&reply))).await?;
-    Ok(ServerInfo { era, version, reply })
+    wire.listen(SubscriptionFilter::of(capabilities(&reply))).await?;
+    Ok(ServerInfo { era: Era::Modern, version: MODERN_VERSION.to_owned(), reply })
 }
 
 fn capabilities(reply: &Reply) -> &Value {

@@ -13,7 +13,7 @@ use super::call_timer::CallTimer;
 use super::client_features::ClientFeatures;
 use super::config::{Endpoint, Era, MODERN_VERSION, UpstreamConfig};
 use super::error::McpError;
-use super::http::{Exchange, HttpLink};
+use super::http::{Exchange, HttpLink, StreamState};
 use super::inbox::Inbox;
 use super::message::Answer;
 use super::notification::LogLevel;
@@ -146,27 +146,23 @@ impl Wire {
         }
     }
 
-    /// Asks to hear of what the filter says. Over stdio a legacy server tells unasked; over HTTP it
-    /// needs the stream also to ask for something outside of the answer to a call.
-    pub(crate) async fn listen(
-        &self,
-        era: Era,
-        filter: SubscriptionFilter,
-    ) -> Result<(), McpError> {
+    /// Asks a modern server to tell of what the filter says.
+    pub(crate) async fn listen(&self, filter: SubscriptionFilter) -> Result<(), McpError> {
         let mut listening = self.listening.lock().await;
         listening.filter = filter;
-        match (era, &self.link) {
-            (Era::Legacy, Link::Http(link)) if self.config.request_handler.is_some() => {
-                link.listen(None);
-                Ok(())
-            }
-            _ if listening.filter.is_empty(era) => Ok(()),
-            (Era::Modern, _) => self.listen_anew(&mut listening).await,
-            (Era::Legacy, Link::Http(link)) => {
-                link.listen(None);
-                Ok(())
-            }
-            (Era::Legacy, Link::Stdio(_)) => Ok(()),
+        if listening.filter.is_empty(Era::Modern) {
+            return Ok(());
+        }
+        self.listen_anew(&mut listening).await
+    }
+
+    /// Opens the stream on which a legacy server tells what the filter says, and on which it asks
+    /// outside of the answer to a call. Over stdio it tells and asks without one.
+    pub(crate) async fn open_stream(&self, filter: &SubscriptionFilter) -> StreamState {
+        let is_needed = self.config.request_handler.is_some() || !filter.is_empty(Era::Legacy);
+        match &self.link {
+            Link::Http(link) if is_needed => link.listen(None).state().await,
+            _ => StreamState::Open,
         }
     }
 
@@ -182,7 +178,9 @@ impl Wire {
                     self.cancel(before);
                 }
             }
-            Link::Http(link) => link.listen(Some(body)),
+            Link::Http(link) => {
+                link.listen(Some(body));
+            }
         }
         Ok(())
     }

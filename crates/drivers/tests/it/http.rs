@@ -22,6 +22,21 @@ struct Seen {
     requests: Vec<(Method, Value, HeaderMap)>,
     /// It tells of no changes.
     is_quiet: bool,
+    /// It opens no stream before the client is ready.
+    is_late: bool,
+}
+
+impl Seen {
+    /// When a message of this method came, among all requests.
+    fn place_of(&self, method: &str) -> Option<usize> {
+        self.requests.iter().position(|(_, message, _)| message["method"] == method)
+    }
+
+    /// When the stream of notifications was asked for.
+    fn streams(&self) -> Vec<usize> {
+        let requests = self.requests.iter().enumerate();
+        requests.filter(|(_, request)| request.0 == Method::GET).map(|(at, _)| at).collect()
+    }
 }
 
 type Shared = Arc<Mutex<Seen>>;
@@ -58,6 +73,9 @@ async fn handle(
         return rest_of(place.to_str().unwrap());
     }
     if method == Method::GET {
+        if seen.is_late && seen.place_of("notifications/initialized").is_none() {
+            return respond(400, "text/plain", "not ready");
+        }
         let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
         return events(&[changed.to_string()]);
     }
@@ -264,6 +282,26 @@ async fn a_broken_answer_fails_its_call_at_once() {
     let outcome = connection.call(request("bad_request", json!({}))).await.unwrap();
     assert!(matches!(outcome, CallOutcome::Error(error) if error.code == -32020));
     complete(&connection, "json", json!({})).await;
+}
+
+/// A server may ask as soon as it knows that the client is ready; it asks on the stream.
+#[tokio::test]
+async fn the_stream_of_notifications_is_open_before_the_client_is_ready() {
+    let (url, seen) = serve().await;
+    let _connection = connect(&url).await;
+    let (streams, ready) = {
+        let seen = seen.lock().unwrap();
+        (seen.streams(), seen.place_of("notifications/initialized").unwrap())
+    };
+    assert!(streams.len() == 1 && streams[0] < ready, "{streams:?}, ready at {ready}");
+    let (url, seen) = serve().await;
+    seen.lock().unwrap().is_late = true;
+    let _connection = connect(&url).await;
+    let (streams, ready) = {
+        let seen = seen.lock().unwrap();
+        (seen.streams(), seen.place_of("notifications/initialized").unwrap())
+    };
+    assert!(streams.len() == 2 && streams[0] < ready && ready < streams[1], "{streams:?}");
 }
 
 /// All calls of an upstream share its one session.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use reqwest::Response;
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
-use tokio::time::sleep;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
 
 use super::super::error::{Fault, HttpFault, McpError};
 use super::super::message::{self, Answer, Incoming};
@@ -23,16 +24,55 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How often a stream is taken up again without any event in between.
 const MAX_RESUMES: usize = 5;
 
+/// How long the handshake waits for the stream of notifications. A server may send the head of its
+/// answer with the first event only.
+const OPENING: Duration = Duration::from_millis(500);
+
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Whether the server has opened its stream of notifications.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StreamState {
+    Open,
+    /// It has not answered yet.
+    Pending,
+    /// It offers none, or none for now.
+    Refused,
+}
+
+/// A stream of notifications that was asked for.
+pub(crate) struct StreamOpening(oneshot::Receiver<()>);
+
+impl StreamOpening {
+    pub(super) fn new() -> (oneshot::Sender<()>, Self) {
+        let (opened, opening) = oneshot::channel();
+        (opened, Self(opening))
+    }
+
+    /// Waits until the server has opened or refused it, at most for half a second.
+    pub(crate) async fn state(self) -> StreamState {
+        match timeout(OPENING, self.0).await {
+            Ok(Ok(())) => StreamState::Open,
+            Ok(Err(_)) => StreamState::Refused,
+            Err(_) => StreamState::Pending,
+        }
+    }
+}
 
 /// How far a stream was read.
 #[derive(Debug, Default)]
 pub(super) struct StreamPlace {
     last_id: Option<HeaderValue>,
     retry: Option<Duration>,
+    /// Told when the stream is first open.
+    opened: Option<oneshot::Sender<()>>,
 }
 
 impl StreamPlace {
+    pub(super) fn new(opened: oneshot::Sender<()>) -> Self {
+        Self { opened: Some(opened), ..Self::default() }
+    }
+
     fn note(&mut self, decoder: &SseDecoder) {
         let id = decoder.last_id().and_then(|id| HeaderValue::from_bytes(id).ok());
         self.last_id = id.or_else(|| self.last_id.take());
@@ -142,6 +182,9 @@ impl HttpLink {
         let Ok(mut response) = sent else { return true };
         if !response.status().is_success() || !matches!(media(&response), Media::Events) {
             return false;
+        }
+        if let Some(opened) = place.opened.take() {
+            let _ = opened.send(());
         }
         let mut decoder = SseDecoder::new(self.message_bytes);
         while let Ok(Some(chunk)) = response.chunk().await {
