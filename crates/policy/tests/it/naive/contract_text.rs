@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 use super::dice::Dice;
-use super::matcher::{list, text, texts};
+use super::matching::{list, text, texts};
 use super::words::*;
 
 fn effects(dice: &mut Dice) -> Value {

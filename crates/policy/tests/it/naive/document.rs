@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 use super::contract_text::contracts;
 use super::dice::Dice;
-use super::matcher::{Subjects, any_all, list, matcher, named, text, texts};
+use super::matching::{Subjects, any_all, list, matcher, named, text, texts};
 use super::words::*;
 
 /// What random documents may hold.
@@ -62,7 +62,7 @@ fn with_head(kind: &str, body: Table, dice: &mut Dice) -> Table {
     table.insert("id".to_owned(), text("t"));
     table.insert("version".to_owned(), Value::Integer(1));
     if dice.chance(4) {
-        table.insert("expires".to_owned(), super::matcher::moment(dice));
+        table.insert("expires".to_owned(), super::matching::moment(dice));
     }
     table.extend(body);
     table

@@ -9,7 +9,7 @@ use weaver_types::{Capability, Confidentiality, Decision, Integrity, Verdict};
 use super::case::load;
 use super::dice::Dice;
 use super::document::{Documents, Shape, deny_rule, limit};
-use super::matcher::{Subjects, any_all, matcher, text};
+use super::matching::{Subjects, any_all, matcher, text};
 use super::request::{Asked, signal};
 use super::words::{IDS, ROLES};
 
