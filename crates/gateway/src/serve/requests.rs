@@ -82,9 +82,10 @@ impl Requests {
         let _ = outbox.send(message::answer(&Value::Null, Err(error))).await;
     }
 
-    /// Ends every wait for a person: the client has nothing more to say.
+    /// Ends every wait for a person or the client: it has nothing more to say.
     pub(crate) fn stop_waiting(&self) {
         self.open.stop_waiting();
+        self.client.link.leave();
         self.client.link.parked.give_up();
     }
 

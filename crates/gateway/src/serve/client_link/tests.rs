@@ -1,0 +1,131 @@
+use tokio::sync::mpsc;
+use weaver_types::{RunId, UpstreamName};
+
+use super::*;
+use crate::serve::asked_client::AskedClient;
+use crate::serve::client_call::{CallFollowing, ClientCall};
+use crate::serve::feature_snapshot::ResourceAddress;
+use crate::serve::instance_key::InstanceKey;
+
+fn address(uri: &str) -> WatchedResource {
+    let server = UpstreamName::parse("s").unwrap();
+    let address = ResourceAddress { server, uri: uri.to_owned() };
+    WatchedResource { address, instance: None }
+}
+
+/// A link with its way out, which lives as long as the sender.
+fn linked() -> (Arc<ClientLink>, Outbox, mpsc::Receiver<Vec<u8>>) {
+    let (outbox, lines) = mpsc::channel(8);
+    let link = Arc::<ClientLink>::default();
+    link.send_to(&outbox);
+    (link, outbox, lines)
+}
+
+/// A client of the legacy era, which is asked by requests.
+fn session() -> (Arc<ClientLink>, Outbox, mpsc::Receiver<Vec<u8>>) {
+    let linked = linked();
+    linked.0.declare(None);
+    linked
+}
+
+fn read(line: &[u8]) -> Value {
+    serde_json::from_slice(line).unwrap()
+}
+
+#[tokio::test]
+async fn each_question_gets_its_own_answer() {
+    let (link, _outbox, mut lines) = session();
+    let ask = |n: u64| {
+        let link = Arc::clone(&link);
+        tokio::spawn(async move { link.ask("roots/list", json!({ "n": n })).await })
+    };
+    let asked = [ask(1), ask(2)];
+    for _ in 0..2 {
+        let question = read(&lines.recv().await.unwrap());
+        link.answered(&json!(7), Ok(json!("to nothing")));
+        link.answered(&question["id"], Ok(question["params"]["n"].clone()));
+        link.answered(&question["id"], Ok(json!("twice")));
+    }
+    for (asked, n) in asked.into_iter().zip([1, 2]) {
+        assert_eq!(asked.await.unwrap().unwrap(), n);
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_is_given_up_is_taken_back() {
+    let (link, _outbox, mut lines) = session();
+    let asking = Arc::clone(&link);
+    let asked = tokio::spawn(async move { asking.ask("roots/list", json!({})).await });
+    let question = read(&lines.recv().await.unwrap());
+    asked.abort();
+    let told = read(&lines.recv().await.unwrap());
+    assert_eq!(told["method"], "notifications/cancelled");
+    assert_eq!(told["params"]["requestId"], question["id"]);
+    link.answered(&question["id"], Ok(json!({})));
+}
+
+#[tokio::test]
+async fn nobody_waits_for_the_answer_of_a_client_that_has_left() {
+    let (link, _outbox, mut lines) = session();
+    let asking = Arc::clone(&link);
+    let asked = tokio::spawn(async move { asking.ask("roots/list", json!({})).await });
+    lines.recv().await.unwrap();
+    link.leave();
+    assert_eq!(asked.await.unwrap().unwrap_err().message, "the client is gone");
+    let later = link.ask("roots/list", json!({})).await;
+    assert_eq!(later.unwrap_err().message, "the client is gone");
+    assert!(lines.try_recv().is_err(), "nothing is said to it any more");
+}
+
+#[tokio::test]
+async fn a_client_without_a_session_is_asked_in_the_call_alone() {
+    let (link, _outbox, _lines) = linked();
+    let none = link.ask("roots/list", json!({})).await.unwrap_err();
+    assert_eq!(none.code, RpcError::method_not_found().code);
+    let said = Map::from_iter([("roots".to_owned(), json!({}))]);
+    let open = || ClientCall::open(&link, Some(said.clone()), CallFollowing::default());
+    let ((call, mut questions), (other, _)) = (open(), open());
+    let asked = AskedClient::of_call(Arc::clone(&call));
+    assert!(asked.capability("roots").is_some() && asked.capability("sampling").is_none());
+    let asking =
+        tokio::spawn(
+            async move { asked.ask(Some("where".to_owned()), "roots/list", json!({})).await },
+        );
+    let question = questions.recv().await.unwrap();
+    assert_eq!(question.key.as_deref(), Some("where"));
+    let _ = question.tell.send(Ok(json!({ "roots": [] })));
+    assert_eq!(asking.await.unwrap(), Ok(json!({ "roots": [] })));
+    let either = AskedClient::new(Arc::clone(&link), vec![call, other]);
+    assert!(either.capability("roots").is_none(), "it could be either");
+    assert!(either.ask(None, "roots/list", json!({})).await.is_err());
+}
+
+#[test]
+fn the_lowest_level_that_is_asked_for_now_counts() {
+    let (link, _outbox, _lines) = linked();
+    assert_eq!(link.log_level(), None);
+    link.set_log_level(LogLevel::Error);
+    let held = link.hold_log_level(LogLevel::Debug);
+    assert_eq!(link.log_level(), Some(LogLevel::Debug));
+    drop(held);
+    assert_eq!(link.log_level(), Some(LogLevel::Error));
+}
+
+#[test]
+fn what_is_watched_is_bounded_and_covers_its_parts() {
+    let (link, _outbox, _lines) = linked();
+    for n in 0..MAX_WATCHED {
+        assert_eq!(link.watch(&format!("x://{n}/"), address(&format!("x://{n}/"))), Ok(true));
+    }
+    assert_eq!(link.watch("x://0/", address("x://0/")), Ok(false));
+    assert!(link.watch("x://more", address("x://more")).is_err());
+    assert!(link.watching(&address("x://1/part")).0);
+    assert!(!link.watching(&address("x://1")).0);
+    let mut other = address("x://1/part");
+    other.address.server = UpstreamName::parse("t").unwrap();
+    assert!(!link.watching(&other).0);
+    let instance = Some(InstanceKey::Run(RunId::parse("run_1").unwrap()));
+    let other = WatchedResource { instance, ..address("x://1/part") };
+    assert!(!link.watching(&other).0, "another instance tells its own clients");
+    assert_eq!(link.unwatch_all().len(), MAX_WATCHED);
+}
