@@ -53,6 +53,7 @@ mod inbox;
 mod instance_key;
 mod justification;
 mod lines;
+mod list_page;
 mod listed_definition;
 mod listed_item;
 mod measured_call;

@@ -145,6 +145,10 @@ pub(crate) fn tools(behaviour: &str) -> Vec<Value> {
                 "enum": ["x\u{1b}"]}, "enum": {"type": "string", "title": "t\u{200b}"}});
             all.push(tool("paint", "a\u{1b}[31mb\u{e0041}\u{7f}", hidden));
         }
+        "many" => {
+            let one = |n: u32| tool(&format!("say{n:04}"), "Says the text.", words.clone());
+            all.extend((0..MANY_TOOLS).map(one));
+        }
         "counting" => all.push(tool("count", "Counts the calls of this server.", json!({}))),
         "good" => all.extend(content_tools()),
         "steps" => {
@@ -180,6 +184,9 @@ fn content_tools() -> Vec<Value> {
     })
     .to_vec()
 }
+
+/// The tools of the largest list, beside those that every server has.
+pub(crate) const MANY_TOOLS: u32 = 1_200;
 
 /// The rows of the largest result.
 pub(crate) const MANY_ROWS: usize = 190_000;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{Client, folder, of_capability, reason, shown};
-use crate::fixture::long_name;
+use crate::fixture::{MANY_TOOLS, long_name};
 use crate::support::weaver;
 
 const PROXY: &str = "[gateway]\nmode = \"proxy\"";
@@ -35,6 +35,28 @@ fn any_legal_name_is_listed_and_can_be_called() {
     assert_eq!(listed(&tools, "s.getUser"), "s__getUser");
     assert_eq!(names(&tools), names(&client.tools()), "the order is the same each time");
     assert!(names(&tools).is_sorted(), "{:?}", names(&tools));
+    client.finish();
+}
+
+#[test]
+fn a_long_list_comes_in_pages_that_cover_it_once() {
+    let folder = folder(&[("s", "many")], PROXY, "");
+    let mut client = Client::open(&folder);
+    let first = client.request("tools/list", json!({}))["result"].clone();
+    let second = client.request("tools/list", json!({ "cursor": first["nextCursor"] }));
+    let second = second["result"].clone();
+    let [first_page, second_page] =
+        [&first, &second].map(|page| names(page["tools"].as_array().unwrap()));
+    assert!(first_page.len() <= 1_001 && second.get("nextCursor").is_none(), "{second}");
+    let mut all = [first_page, second_page].concat();
+    all.sort();
+    let whole = all.len();
+    all.dedup();
+    assert!(all.len() == whole && whole == MANY_TOOLS as usize + 6, "{whole}, {}", all.len());
+    for wrong in [json!("nowhere!"), json!(7)] {
+        let answer = client.request("tools/list", json!({ "cursor": wrong }));
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    }
     client.finish();
 }
 

@@ -10,11 +10,13 @@ use super::call_receipt::WantedReceipt;
 use super::client::Client;
 use super::era::Era;
 use super::feature_request::missing_capability;
+use super::list_page::UnknownCursor;
 use super::message::{Request, RpcError, code, shown};
 use super::task::Task;
 use super::tasks::{self, Tasks};
 use super::{
-    definitions, feature_requests, meta_tools, proxy, render, task_support, user_statements,
+    definitions, feature_requests, list_page, meta_tools, proxy, render, task_support,
+    user_statements,
 };
 use crate::config::{ExecuteTools, Mode};
 
@@ -110,7 +112,9 @@ impl Session {
                 code::INVALID_REQUEST,
                 "send `initialize` first, or name the protocol version in the request's `_meta`",
             )),
-            "tools/list" => Ok(list(client, era, self.has_tasks(&request.params)).await),
+            "tools/list" => {
+                list(client, era, &request.params, self.has_tasks(&request.params)).await
+            }
             "tools/call" => {
                 self.hear(client, &request.params).await;
                 call(client, era, request, options).await
@@ -232,16 +236,24 @@ fn instructions(client: &Client) -> String {
     }
 }
 
-async fn list(client: &Client, era: Era, with_tasks: bool) -> Value {
-    let mut tools = match client.profile.mode {
-        Mode::Gateway => definitions::all(client.profile.execute_tools),
-        Mode::Proxy => proxy::list(client).await,
+async fn list(
+    client: &Client,
+    era: Era,
+    params: &Map<String, Value>,
+    with_tasks: bool,
+) -> Result<Value, RpcError> {
+    let cursor = list_page::cursor(params)?;
+    let (mut tools, next) = match (client.profile.mode, cursor) {
+        (Mode::Gateway, None) => (definitions::all(client.profile.execute_tools), None),
+        (Mode::Gateway, Some(_)) => return Err(UnknownCursor.into()),
+        (Mode::Proxy, cursor) => proxy::list(client, cursor).await?,
     };
     if with_tasks {
         task_support::name_support(client, &mut tools);
     }
     let mut result = Map::new();
     result.insert("tools".to_owned(), Value::Array(tools));
+    result.extend(next.map(|next| ("nextCursor".to_owned(), json!(next))));
     if era == Era::Modern {
         result.insert("resultType".to_owned(), json!("complete"));
         result.insert("ttlMs".to_owned(), json!(0));
@@ -250,7 +262,7 @@ async fn list(client: &Client, era: Era, with_tasks: bool) -> Value {
     if let Some(notice) = client.gateway.kernel.policy().observation_notice() {
         result.insert("_meta".to_owned(), json!({ "weaver/enforcement": notice }));
     }
-    Value::Object(result)
+    Ok(Value::Object(result))
 }
 
 async fn call(

@@ -15,8 +15,8 @@ use super::client::Client;
 use super::client_call::ClientCall;
 use super::era::Era;
 use super::message::{RpcError, code};
-use super::meta_tools;
 use super::render::{self, Reply};
+use super::{list_page, meta_tools};
 
 /// Where a client says why it reads, for policies that want a reason.
 const JUSTIFICATION: &str = "weaver/justification";
@@ -42,11 +42,7 @@ impl FeatureRequest {
 
     /// The cursor of a list.
     pub(crate) fn cursor(&self) -> Result<Option<&str>, RpcError> {
-        match self.params.get("cursor") {
-            None => Ok(None),
-            Some(Value::String(cursor)) => Ok(Some(cursor)),
-            Some(_) => Err(RpcError::new(code::INVALID_PARAMS, "`cursor` must be a string")),
-        }
+        list_page::cursor(&self.params)
     }
 
     /// What the client says beside the parameters.

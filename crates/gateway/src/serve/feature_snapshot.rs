@@ -6,11 +6,8 @@
 //! stand in for it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::Bound;
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 use weaver_drivers::mcp::ListedItem;
 use weaver_firewall::Firewall;
@@ -19,6 +16,7 @@ use weaver_types::digest::{Digest, Tag};
 use weaver_types::{CapabilityId, UpstreamName};
 
 use super::exported_name;
+use super::list_page::{ListPage, UnknownCursor, page};
 use super::server_feature::{ServerFeatures, prompt_id};
 
 /// What begins a URI that names its server.
@@ -87,17 +85,6 @@ pub(crate) enum PromptNames {
     /// As their one server calls them.
     Plain,
 }
-
-/// One page of a list: the items with their exported names, and where the next one begins.
-pub(crate) struct FeaturePage<'a, T> {
-    pub(crate) items: Vec<(&'a str, &'a T)>,
-    pub(crate) next: Option<String>,
-}
-
-/// A cursor that no list here gave out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the cursor does not belong to this list")]
-pub(crate) struct UnknownCursor;
 
 impl FeatureSnapshot {
     pub(crate) fn build(
@@ -232,8 +219,8 @@ impl FeatureSnapshot {
         &self,
         cursor: Option<&str>,
         may_see: impl Fn(&UpstreamName) -> bool,
-    ) -> Result<FeaturePage<'_, Located>, UnknownCursor> {
-        page(&self.resources, cursor, |located| may_see(&located.server))
+    ) -> Result<ListPage<'_, Located>, UnknownCursor> {
+        page(&self.resources, cursor, PAGE, |located| may_see(&located.server))
     }
 
     /// A page of the templates of these servers.
@@ -241,8 +228,8 @@ impl FeatureSnapshot {
         &self,
         cursor: Option<&str>,
         may_see: impl Fn(&UpstreamName) -> bool,
-    ) -> Result<FeaturePage<'_, Located>, UnknownCursor> {
-        page(&self.templates, cursor, |located| may_see(&located.server))
+    ) -> Result<ListPage<'_, Located>, UnknownCursor> {
+        page(&self.templates, cursor, PAGE, |located| may_see(&located.server))
     }
 
     /// A page of these prompts.
@@ -250,8 +237,8 @@ impl FeatureSnapshot {
         &self,
         cursor: Option<&str>,
         may_see: impl Fn(&CapabilityId) -> bool,
-    ) -> Result<FeaturePage<'_, LocatedPrompt>, UnknownCursor> {
-        page(&self.prompts, cursor, |prompt| may_see(&prompt.id))
+    ) -> Result<ListPage<'_, LocatedPrompt>, UnknownCursor> {
+        page(&self.prompts, cursor, PAGE, |prompt| may_see(&prompt.id))
     }
 }
 
@@ -325,33 +312,6 @@ fn pattern(template: &str) -> Option<Glob> {
     }
     glob.push_str(rest);
     Glob::parse(&glob).ok()
-}
-
-/// A page of a sorted list. The cursor names the last item before it, so that what comes and goes
-/// between two pages neither repeats nor hides any other.
-fn page<'a, T>(
-    list: &'a BTreeMap<String, T>,
-    cursor: Option<&str>,
-    may_see: impl Fn(&T) -> bool,
-) -> Result<FeaturePage<'a, T>, UnknownCursor> {
-    let after = cursor.map(read_cursor).transpose()?;
-    let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-    let seen = list.range::<String, _>((from, Bound::Unbounded));
-    let mut items: Vec<(&str, &T)> = seen
-        .filter(|(_, item)| may_see(item))
-        .map(|(name, item)| (name.as_str(), item))
-        .take(PAGE + 1)
-        .collect();
-    let more = items.len() > PAGE;
-    items.truncate(PAGE);
-    let last = items.last().filter(|_| more);
-    let next = last.map(|(name, _)| URL_SAFE_NO_PAD.encode(name));
-    Ok(FeaturePage { items, next })
-}
-
-fn read_cursor(cursor: &str) -> Result<String, UnknownCursor> {
-    let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| UnknownCursor)?;
-    String::from_utf8(bytes).map_err(|_| UnknownCursor)
 }
 
 #[cfg(test)]

@@ -19,8 +19,7 @@ pub(crate) async fn list(client: &Client, asked: FeatureRequest) -> Result<Value
     let gateway = &client.gateway;
     gateway.upstreams.fresh(PATIENCE).await;
     let snapshot = gateway.upstreams.features_of(client).await;
-    let page = snapshot.prompts(asked.cursor()?, |id| client.offered(id));
-    let page = page.map_err(|problem| RpcError::new(code::INVALID_PARAMS, problem.to_string()))?;
+    let page = snapshot.prompts(asked.cursor()?, |id| client.offered(id))?;
     let firewall = gateway.kernel.firewall();
     let items = page.items.iter();
     let items = items.map(|(name, prompt)| listed_item::prompt(firewall, name, &prompt.item));

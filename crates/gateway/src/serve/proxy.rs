@@ -10,6 +10,7 @@ use weaver_types::{
 
 use super::call::{self, CallOptions, CallRequest};
 use super::client::Client;
+use super::list_page::{self, UnknownCursor};
 use super::listed_definition::TaskSupport;
 use super::message::{RpcError, code, shown};
 use super::render::{self, Reply};
@@ -17,27 +18,29 @@ use super::{definitions, justification, meta_tools, output_schema, sanitised_des
 
 /// The note on a tool whose output schema cannot admit masks.
 const NO_SCHEMA: &str = " (Its output schema is not shown: a masked result may not fit it.)";
+/// How many tools are listed at once. Not every client asks for the next page, and none can use more.
+const PAGE: usize = 1_000;
 /// How long the first connection attempts may last before a listing goes out without their tools:
 /// many clients list once, and give a server about 30 s. What comes later is told as a change.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// All tools on offer, sorted by name: with their titles, their hints, and an output schema that a
-/// masked result fits, all without hidden characters.
-pub(crate) async fn list(client: &Client) -> Vec<Value> {
+/// A page of the tools on offer, sorted by name: with their titles, their hints, and an output schema
+/// that a masked result fits, all without hidden characters. The tool of ours is on the first page.
+pub(crate) async fn list(
+    client: &Client,
+    cursor: Option<&str>,
+) -> Result<(Vec<Value>, Option<String>), UnknownCursor> {
     client.gateway.upstreams.fresh(PATIENCE).await;
     let snapshot = client.gateway.tool_snapshot();
-    let own = (definitions::VIEW.to_owned(), definitions::view_definition());
-    let mut tools: Vec<(String, Value)> = snapshot
-        .names
-        .iter()
-        .filter(|(_, id)| client.offered(id))
-        .filter_map(|(name, id)| {
-            Some((name.clone(), tool(client, name, id, &snapshot.tools.get(id)?.to_value())))
-        })
-        .chain([own])
-        .collect();
-    tools.sort_by(|(one, _), (other, _)| one.cmp(other));
-    tools.into_iter().map(|(_, tool)| tool).collect()
+    let is_listed = |id: &CapabilityId| client.offered(id) && snapshot.tools.contains_key(id);
+    let page = list_page::page(&snapshot.names, cursor, PAGE, is_listed)?;
+    let of_servers = page.items.iter().filter_map(|(name, id)| {
+        Some((*name, tool(client, name, id, &snapshot.tools.get(*id)?.to_value())))
+    });
+    let own = cursor.is_none().then(|| (definitions::VIEW, definitions::view_definition()));
+    let mut tools: Vec<(&str, Value)> = of_servers.chain(own).collect();
+    tools.sort_by_key(|(name, _)| *name);
+    Ok((tools.into_iter().map(|(_, tool)| tool).collect(), page.next))
 }
 
 fn tool(client: &Client, name: &str, id: &CapabilityId, listed: &Value) -> Value {

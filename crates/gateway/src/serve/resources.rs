@@ -10,8 +10,9 @@ use weaver_types::UpstreamName;
 use super::client::Client;
 use super::era::Era;
 use super::feature_request::{self, FeatureRequest, note_unknown, uncached};
-use super::feature_snapshot::{FeaturePage, Located, ResourceAddress, UnknownCursor};
+use super::feature_snapshot::{Located, ResourceAddress};
 use super::gateway::Gateway;
+use super::list_page::ListPage;
 use super::listed_item;
 use super::message::{RpcError, code, shown};
 use super::render::Reply;
@@ -25,8 +26,8 @@ pub(crate) async fn list(client: &Client, asked: FeatureRequest) -> Result<Value
     let gateway = &client.gateway;
     gateway.upstreams.fresh_resources(gateway, PATIENCE).await;
     let (snapshot, sees) = (gateway.upstreams.features_of(client).await, Sight::of(client));
-    let page = snapshot.resources(asked.cursor()?, |server| sees.may_see(server));
-    Ok(uncached(listing(gateway, ServerList::Resources, page)?, asked.era))
+    let page = snapshot.resources(asked.cursor()?, |server| sees.may_see(server))?;
+    Ok(uncached(listing(gateway, ServerList::Resources, &page), asked.era))
 }
 
 /// `resources/templates/list`.
@@ -34,24 +35,23 @@ pub(crate) async fn templates(client: &Client, asked: FeatureRequest) -> Result<
     let gateway = &client.gateway;
     gateway.upstreams.fresh(PATIENCE).await;
     let (snapshot, sees) = (gateway.upstreams.features_of(client).await, Sight::of(client));
-    let page = snapshot.templates(asked.cursor()?, |server| sees.may_see(server));
-    Ok(uncached(listing(gateway, ServerList::ResourceTemplates, page)?, asked.era))
+    let page = snapshot.templates(asked.cursor()?, |server| sees.may_see(server))?;
+    Ok(uncached(listing(gateway, ServerList::ResourceTemplates, &page), asked.era))
 }
 
 fn listing(
     gateway: &Gateway,
     list: ServerList,
-    page: Result<FeaturePage<'_, Located>, UnknownCursor>,
-) -> Result<Map<String, Value>, RpcError> {
-    let page = page.map_err(|problem| RpcError::new(code::INVALID_PARAMS, problem.to_string()))?;
+    page: &ListPage<'_, Located>,
+) -> Map<String, Value> {
     let firewall = gateway.kernel.firewall();
     let items = page.items.iter();
     let key = list.identifier();
     let items =
         items.map(|(name, located)| listed_item::resource(firewall, key, name, &located.item));
     let mut result = Map::from_iter([(list.field().to_owned(), Value::Array(items.collect()))]);
-    result.extend(page.next.map(|next| ("nextCursor".to_owned(), json!(next))));
-    Ok(result)
+    result.extend(page.next.as_ref().map(|next| ("nextCursor".to_owned(), json!(next))));
+    result
 }
 
 /// `resources/read`.
