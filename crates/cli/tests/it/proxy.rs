@@ -39,6 +39,28 @@ fn any_legal_name_is_listed_and_can_be_called() {
 }
 
 #[test]
+fn a_name_that_no_tool_has_is_answered_with_the_one_that_was_meant() {
+    let folder = folder(&[("s", "good")], PROXY, "[capabilities.\"s.slow\"]\nvisible = false");
+    let mut client = Client::open(&folder);
+    client.tools();
+    let mut said = |name: &str| {
+        let answer = client.request("tools/call", json!({ "name": name, "arguments": {} }));
+        answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    assert_eq!(said("s__ecoh"), "no tool `s__ecoh` here. Did you mean `s__echo`?");
+    assert_eq!(
+        said("other__many_rows"),
+        "no tool `other__many_rows` here. Did you mean `s__many_rows`?"
+    );
+    // A hidden tool is proposed to nobody.
+    assert_eq!(said("s__solw"), "no tool `s__solw` here. List the tools again.");
+    assert_eq!(said("s__slow"), "no tool `s__slow` here. List the tools again.");
+    let long = "x".repeat(100_000);
+    assert!(said(&long).len() < 1_000);
+    client.finish();
+}
+
+#[test]
 fn a_long_list_comes_in_pages_that_cover_it_once() {
     let folder = folder(&[("s", "many")], PROXY, "");
     let mut client = Client::open(&folder);

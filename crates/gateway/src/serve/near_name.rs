@@ -10,22 +10,46 @@ use super::client::Client;
 /// The most names that an answer proposes.
 const MAX_NAMES: usize = 3;
 
-/// What to do about a name that no tool has. Only tools that this client is shown are looked at, so
-/// that a hidden tool is told from none by nothing.
+/// What to do about an id that no tool has.
 pub(super) fn hint(client: &Client, unknown: &str) -> String {
     let snapshot = client.gateway.tool_snapshot();
     let ids = snapshot.catalog.iter().map(|item| &item.id);
+    let near = of_ids(client, unknown, ids);
+    question(&near).unwrap_or_else(|| "`tool_browse {}` lists all.".to_owned())
+}
+
+/// The same for a name under which the proxy would list a tool.
+pub(super) fn listed_hint(client: &Client, unknown: &str) -> String {
+    let snapshot = client.gateway.tool_snapshot();
+    // A listed name has its server before two underscores.
+    let near = of_ids(client, &unknown.replacen("__", ".", 1), snapshot.names.values());
+    let name_of = |near: &String| {
+        let listed = snapshot.names.iter().find(|(_, id)| id.as_str() == near);
+        listed.map(|(name, _)| name.clone())
+    };
+    let names: Vec<String> = near.iter().filter_map(name_of).collect();
+    question(&names).unwrap_or_else(|| "List the tools again.".to_owned())
+}
+
+/// The ids nearest to one. Only tools that this client is shown are looked at, so that a hidden tool
+/// is told from none by nothing.
+fn of_ids<'a>(
+    client: &Client,
+    unknown: &str,
+    ids: impl Iterator<Item = &'a CapabilityId>,
+) -> Vec<String> {
     let offered: Vec<&str> =
         ids.filter(|id| client.offered(id)).map(CapabilityId::as_str).collect();
-    let near: Vec<String> = nearest(unknown, &offered)
-        .into_iter()
-        .take(MAX_NAMES)
-        .map(|name| format!("`{name}`"))
-        .collect();
-    match near.as_slice() {
-        [] => "`tool_browse {}` lists all.".to_owned(),
-        [one] => format!("Did you mean {one}?"),
-        several => format!("Did you mean one of {}?", several.join(", ")),
+    let near = nearest(unknown, &offered).into_iter();
+    near.take(MAX_NAMES).map(str::to_owned).collect()
+}
+
+fn question(near: &[String]) -> Option<String> {
+    let quoted: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [] => None,
+        [one] => Some(format!("Did you mean {one}?")),
+        several => Some(format!("Did you mean one of {}?", several.join(", "))),
     }
 }
 

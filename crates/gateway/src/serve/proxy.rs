@@ -14,7 +14,9 @@ use super::list_page::{self, UnknownCursor};
 use super::listed_definition::TaskSupport;
 use super::message::{RpcError, code, shown};
 use super::render::{self, Reply};
-use super::{definitions, justification, meta_tools, output_schema, sanitised_description};
+use super::{
+    definitions, justification, meta_tools, near_name, output_schema, sanitised_description,
+};
 
 /// The note on a tool whose output schema cannot admit masks.
 const NO_SCHEMA: &str = " (Its output schema is not shown: a masked result may not fit it.)";
@@ -214,7 +216,8 @@ async fn unknown(client: &Client, name: &str) -> Result<Reply, RpcError> {
             return Ok(meta_tools::failed(error));
         }
     }
-    let mut problem = format!("no tool `{}` here; list the tools again", shown(name));
+    let near = near_name::listed_hint(client, name);
+    let mut problem = format!("no tool `{}` here. {near}", shown(name));
     let missing = client.gateway.upstreams.missing();
     let away: Vec<&str> = missing.iter().map(|missing| missing.server.as_str()).collect();
     if !away.is_empty() {
