@@ -4,12 +4,14 @@
 //! between the server's bytes and the caller, so no field is lost and nothing that a server sends
 //! can change what its answer is taken for. The request alone decides that.
 
+mod ask;
 mod call;
 mod call_timer;
 mod client_features;
 mod config;
 mod connection;
 mod error;
+mod fault;
 mod frame;
 mod headers;
 mod http;
@@ -45,7 +47,8 @@ pub use config::{
     Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, Limits, MODERN_VERSION, UpstreamConfig,
 };
 pub use connection::Connection;
-pub use error::{Fault, HttpFault, McpError, RpcError};
+pub use error::{McpError, RpcError};
+pub use fault::{Fault, HttpFault};
 pub use inbox::Counts;
 pub use lifecycle::ServerInfo;
 pub use listing::{ListedItem, ListedTool};

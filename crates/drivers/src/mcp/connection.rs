@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use weaver_types::ProgressSink;
 
+use super::ask::{Ask, CLIENT_CAPABILITIES};
 use super::call::{CallOutcome, CallRequest, Reply};
 use super::config::{Era, UpstreamConfig};
 use super::error::{McpError, RpcError};
@@ -22,7 +23,7 @@ use super::pending::LateSink;
 use super::progress_token::ProgressToken;
 use super::server_list::ServerList;
 use super::server_request::RequestHandler;
-use super::wire::{Ask, CLIENT_CAPABILITIES, Wire};
+use super::wire::Wire;
 use crate::confine::Enforced;
 use crate::escape::escape;
 

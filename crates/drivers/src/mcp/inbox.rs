@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 
 use super::client_features::ClientFeatures;
 use super::config::UpstreamConfig;
-use super::error::{Fault, McpError, RpcError};
+use super::error::{McpError, RpcError};
+use super::fault::Fault;
 use super::message::{self, Incoming};
 use super::notification::{NotificationSink, ServerNotification};
 use super::pending::{Delivered, Pending};

@@ -3,13 +3,15 @@
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
+use super::ask::{Ask, client_info};
 use super::call::Reply;
 use super::config::{Era, EraChoice, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION};
-use super::error::{Fault, HttpFault, McpError};
+use super::error::McpError;
+use super::fault::{Fault, HttpFault};
 use super::http::StreamState;
 use super::server_list::ServerList;
 use super::subscription::SubscriptionFilter;
-use super::wire::{Ask, Wire, client_info};
+use super::wire::Wire;
 use crate::confine::Enforced;
 use crate::escape::escape;
 

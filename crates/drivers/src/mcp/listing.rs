@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::call::Reply;
-use super::error::Fault;
+use super::fault::Fault;
 use super::server_list::ServerList;
 
 /// One item of a list, whole: the bytes as received and their strict reading.

@@ -9,7 +9,8 @@ use serde_json::value::RawValue;
 use weaver_types::JsonRows;
 
 use super::call::{Finding, Reply};
-use super::error::{Fault, RpcError};
+use super::error::RpcError;
+use super::fault::Fault;
 use super::{large, strict};
 
 /// The result of a request: what the server returned, or its JSON-RPC error.

@@ -10,7 +10,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::config::Limits;
-use super::error::{Fault, McpError};
+use super::error::McpError;
+use super::fault::Fault;
 use super::frame::{Line, LineReader};
 use super::inbox::{Inbox, Taken};
 use super::server_request::AnswerSink;

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use weaver_types::canonical::{self, CanonicalFault, Profile};
 
-use super::error::Fault;
+use super::fault::Fault;
 
 /// A value that was read, and whether its digits survived.
 #[derive(Debug)]

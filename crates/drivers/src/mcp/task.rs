@@ -10,17 +10,19 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
+use super::ask::Ask;
 use super::call::{CallOutcome, Reply};
 use super::call_timer::CallTimer;
 use super::client_features::ClientFeatures;
 use super::config::Era;
 use super::connection::Connection;
-use super::error::{Fault, McpError, RpcError};
+use super::error::{McpError, RpcError};
+use super::fault::Fault;
 use super::input_required::answers;
 use super::message::{Answer, rpc_error};
 use super::method::Method;
 use super::progress_token::ProgressToken;
-use super::wire::{Ask, Wire};
+use super::wire::Wire;
 
 /// The extension of 2026-07-28.
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";

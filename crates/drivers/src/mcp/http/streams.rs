@@ -10,7 +10,8 @@ use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use super::super::error::{Fault, HttpFault, McpError};
+use super::super::error::McpError;
+use super::super::fault::{Fault, HttpFault};
 use super::super::message::{self, Answer, Incoming};
 use super::super::sse::SseDecoder;
 use super::{Exchange, HttpLink, Media, Sifted, media};
