@@ -10,7 +10,7 @@ use weaver_agent_kernel::{AuthorizedCall, Driver, DriverError, FnDriver, Invocat
 use weaver_types::ledger::Ledger;
 use weaver_types::{
     BoxFuture, CapabilityDraft, CapabilityId, Effects, Millicents, RawResult, ReasonCode,
-    RunBudget, RunContext, RunMeters, SafetyMode, Verdict,
+    ResponseMode, RunBudget, RunContext, RunMeters, SafetyMode, Verdict,
 };
 
 use crate::races::together;
@@ -159,6 +159,22 @@ fn tokens_are_counted_where_only_the_run_has_a_cap() {
     }
     assert!(sum > 500 && sum <= 1_500, "{sum}");
     assert!(world.kernel.session(&run).is_none(), "it is no session, and no mode grows stricter");
+}
+
+/// A result as it is has a bound of its own, in tokens, and so much is set aside for it.
+#[test]
+fn a_result_as_it_is_is_whole_also_where_the_run_has_a_cap() {
+    let world = World::new(open_policy());
+    let text = "one more line\n".repeat(900);
+    let said = text.clone();
+    world.answering(draft("crm.tell", Effects::READ_LOCAL), move |_| {
+        Ok(RawResult::text(said.clone()))
+    });
+    let budget = RunBudget { max_prompt_tokens: Some(100_000), ..RunBudget::unlimited() };
+    let asked = Asked::new("crm.tell").mode(ResponseMode::Auto);
+    let done = world.call(&capped(&world, budget), &ana(), &asked);
+    let frame = done.result.unwrap().data.unwrap();
+    assert_eq!(frame.content, [json!({ "text": text, "type": "text" })]);
 }
 
 /// A ledger in memory and one on disk.

@@ -121,6 +121,7 @@ fn the_run_takes_on_the_label_before_a_word_is_shown_and_keeps_it_when_the_call_
     assert_eq!(intent.payload["run"]["label"]["integrity"], "untrusted");
     let outcome = events.iter().find(|event| event.kind == "call.outcome").unwrap();
     assert_eq!(outcome.payload["reason"], json!(ReasonCode::Timeout));
+    assert_eq!(outcome.payload["run"]["label"]["integrity"], "untrusted", "{:?}", outcome.payload);
     assert!(scene.is_tainted());
 }
 
