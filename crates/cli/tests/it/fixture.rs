@@ -186,7 +186,7 @@ fn content_tools() -> Vec<Value> {
 }
 
 /// The tools of the largest list, beside those that every server has.
-pub(crate) const MANY_TOOLS: u32 = 1_200;
+pub(crate) const MANY_TOOLS: u32 = 700;
 
 /// The rows of the largest result.
 pub(crate) const MANY_ROWS: usize = 190_000;

@@ -21,7 +21,7 @@ use super::{
 /// The note on a tool whose output schema cannot admit masks.
 const NO_SCHEMA: &str = " (Its output schema is not shown: a masked result may not fit it.)";
 /// How many tools are listed at once. Not every client asks for the next page, and none can use more.
-const PAGE: usize = 1_000;
+const PAGE: usize = 500;
 /// How long the first connection attempts may last before a listing goes out without their tools:
 /// many clients list once, and give a server about 30 s. What comes later is told as a change.
 const PATIENCE: Duration = Duration::from_secs(25);
