@@ -104,6 +104,7 @@ pub use import::{ProposalError, propose};
 #[cfg(test)]
 pub(crate) use import::{ToolDefinition, proposal};
 pub use own_tools::proposal as own_proposal;
+pub use requests::ClientReads;
 pub use server::{
     DRAINING, Farewell, MessageSession, Server, ServerStatus, SessionOwner, SessionStatus,
     UpstreamStatus,

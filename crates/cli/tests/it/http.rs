@@ -96,6 +96,19 @@ impl Web {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Answer {
+        let mut bytes = Vec::new();
+        self.begin(method, path, headers, body).read_to_end(&mut bytes).unwrap();
+        answer(&bytes)
+    }
+
+    /// Sends a request, whose answer is still to be read.
+    pub(crate) fn begin(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let host = format!("localhost:{}", self.address.rsplit(':').next().unwrap());
@@ -110,12 +123,17 @@ impl Web {
             head += &format!("{name}: {value}\r\n");
         }
         stream.write_all(format!("{head}\r\n{body}").as_bytes()).unwrap();
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).unwrap();
-        answer(&bytes)
+        stream
     }
 
     pub(crate) fn post(&self, more: &[(&str, &str)], message: &Value) -> Answer {
+        let mut bytes = Vec::new();
+        self.begin_post(more, message).read_to_end(&mut bytes).unwrap();
+        answer(&bytes)
+    }
+
+    /// Sends a message, whose answer is still to be read.
+    pub(crate) fn begin_post(&self, more: &[(&str, &str)], message: &Value) -> TcpStream {
         let bearer = format!("Bearer {}", self.token);
         let headers = [
             &[
@@ -126,12 +144,30 @@ impl Web {
             more,
         ]
         .concat();
-        self.send("POST", "/mcp", &headers, &message.to_string())
+        self.begin("POST", "/mcp", &headers, &message.to_string())
+    }
+
+    /// Opens the stream on which the client of a session is told and asked.
+    pub(crate) fn listen(&self, session: &str) -> TcpStream {
+        let bearer = format!("Bearer {}", self.token);
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("accept", "text/event-stream"),
+            ("mcp-session-id", session),
+        ];
+        self.begin("GET", "/mcp", &headers, "")
     }
 
     /// Opens a session and returns its id.
     fn open(&self) -> String {
-        let opened = self.post(&[], &request(1, "initialize", initialize()));
+        self.open_with(json!({}))
+    }
+
+    /// The same for a client that can do this.
+    pub(crate) fn open_with(&self, capabilities: Value) -> String {
+        let mut params = initialize();
+        params["capabilities"] = capabilities;
+        let opened = self.post(&[], &request(1, "initialize", params));
         assert_eq!(opened.status, 200, "{opened:?}");
         assert_eq!(opened.json()["result"]["serverInfo"]["name"], "weaver");
         let id = opened.headers["mcp-session-id"].clone();
@@ -145,6 +181,17 @@ impl Drop for Web {
     fn drop(&mut self) {
         weaver(&["stop", "--config", &self.folder.arg("weaver.toml")]);
     }
+}
+
+/// Reads a stream as far as these words, and gives what was read.
+pub(crate) fn read_until(stream: &mut TcpStream, words: &str) -> String {
+    let mut seen = String::new();
+    let mut byte = [0];
+    while !seen.contains(words) {
+        stream.read_exact(&mut byte).unwrap_or_else(|error| panic!("{error} after {seen}"));
+        seen.push(char::from(byte[0]));
+    }
+    seen
 }
 
 /// Reads an answer, whose body may come in chunks.
@@ -258,23 +305,8 @@ fn an_answer_goes_on_where_its_connection_was_cut() {
     let session = [("mcp-session-id", id.as_str()), ("mcp-protocol-version", "2025-11-25")];
     let mut params = json!({ "name": "tool_execute", "arguments": { "capability": "good.steps", "arguments": { "text": "slowly" } } });
     params["_meta"] = json!({ "progressToken": "t" });
-    let bearer = format!("Bearer {}", web.token);
-    let message = request(2, "tools/call", params).to_string();
-    let mut stream = TcpStream::connect(&web.address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: {bearer}\r\n\
-         content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
-         mcp-session-id: {id}\r\nmcp-protocol-version: 2025-11-25\r\ncontent-length: {}\r\n\r\n{message}",
-        message.len()
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    let mut seen = String::new();
-    let mut byte = [0];
-    while !seen.contains("-0\ndata:\n\n") {
-        stream.read_exact(&mut byte).unwrap();
-        seen.push(char::from(byte[0]));
-    }
+    let mut stream = web.begin_post(&session, &request(2, "tools/call", params));
+    let seen = read_until(&mut stream, "-0\ndata:\n\n");
     let place = seen.lines().rev().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
     drop(stream);
     let resume = |token: &str, place: &str| {

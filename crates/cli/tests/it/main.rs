@@ -68,6 +68,8 @@ mod hostile;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
+mod http_questions;
+#[cfg(test)]
 mod inspect;
 #[cfg(target_os = "linux")]
 #[cfg(test)]

@@ -21,6 +21,8 @@ pub(super) struct EventBuffer {
 #[derive(Default)]
 struct EventState {
     last: u64,
+    /// The latest event that somebody has read.
+    read: u64,
     kept: VecDeque<(u64, Vec<u8>)>,
     bytes: usize,
     /// When the stream ended; `None` while it is open.
@@ -54,9 +56,9 @@ impl EventBuffer {
         self.lock().ended.map(|ended| ended.elapsed())
     }
 
-    /// The number of the latest event.
-    pub(super) fn last(&self) -> u64 {
-        self.lock().last
+    /// The number of the latest event that somebody has read.
+    pub(super) fn read(&self) -> u64 {
+        self.lock().read
     }
 
     /// Waits for the next event after this number; `None` where there will be none.
@@ -67,10 +69,13 @@ impl EventBuffer {
             // From here on no event is missed.
             more.as_mut().enable();
             {
-                let state = self.lock();
-                let found = state.kept.iter().find(|(kept, _)| *kept > number);
+                let mut state = self.lock();
+                let found = state.kept.iter().find(|(kept, _)| *kept > number).cloned();
                 match found {
-                    Some(event) => return Some(event.clone()),
+                    Some((number, line)) => {
+                        state.read = state.read.max(number);
+                        return Some((number, line));
+                    }
                     None if state.ended.is_some() => return None,
                     None => {}
                 }
@@ -94,11 +99,15 @@ mod tests {
         for word in ["a", "b", "c"] {
             events.push(word.into());
         }
+        assert_eq!(events.read(), 0);
         assert_eq!(events.after(1).await, Some((2, b"b".to_vec())));
+        assert_eq!(events.read(), 2);
         let waiting = events.after(3);
         let ending = async { events.end() };
         assert_eq!(tokio::join!(waiting, ending).0, None);
-        assert_eq!(events.after(2).await, Some((3, b"c".to_vec())), "it may be read again");
+        assert_eq!(events.after(2).await, Some((3, b"c".to_vec())));
+        assert_eq!(events.after(0).await, Some((1, b"a".to_vec())), "it may be read again");
+        assert_eq!(events.read(), 3);
         assert!(events.ended_for().is_some());
     }
 
@@ -110,6 +119,6 @@ mod tests {
         }
         assert_eq!(events.after(0).await.unwrap().0, 2);
         events.push(vec![b'y'; MAX_BYTES + 1]);
-        assert_eq!(events.after(0).await.unwrap().0, events.last());
+        assert_eq!(events.after(0).await.unwrap().0, MAX_EVENTS as u64 + 2);
     }
 }

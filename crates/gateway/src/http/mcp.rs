@@ -19,6 +19,7 @@ use super::HttpGateway;
 use super::caller::Caller;
 use super::modern;
 use super::sessions::{AnswerStream, HttpSession, NoSession};
+use crate::serve::ClientReads;
 
 /// The largest message, in bytes.
 const MAX_BODY: usize = 16 * 1024 * 1024;
@@ -91,9 +92,13 @@ pub(super) async fn post(
         Ok(found) => found,
         Err(response) => return *response,
     };
+    let reads = match accepts_stream(&parts.headers) {
+        true => ClientReads::Stream,
+        false => ClientReads::Answer,
+    };
     let answers = match is_modern {
         true => session.messages.take_alone(&body).await,
-        false => session.messages.take(&body).await,
+        false => session.messages.take(&body, reads).await,
     };
     // A notification and an answer of the client have none.
     let is_request = message.get("id").is_some() && !method.is_empty() || !message.is_object();
@@ -281,7 +286,8 @@ pub(super) async fn get(
         };
     }
     let seen = seen.and_then(|seen| seen.parse().ok());
-    let seen: u64 = seen.unwrap_or_else(|| session.notices.last());
+    // What the client was told or asked before it opened its first stream waits for it there.
+    let seen: u64 = seen.unwrap_or_else(|| session.notices.read());
     let session = Arc::downgrade(&session);
     let events = stream::unfold((session, seen), |(session, seen)| async move {
         // The stream ends with its session.

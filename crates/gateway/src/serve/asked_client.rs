@@ -71,7 +71,7 @@ impl AskedClient {
                 calls if calls.iter().any(|call| call.asks_in_result()) => {
                     Err(RpcError::method_not_found())
                 }
-                _ => self.link.ask(method, params).await,
+                _ => self.link.ask(None, method, params).await,
             }
         };
         let told = self.calls.iter().filter_map(|call| call.progress.clone()).collect::<Vec<_>>();
@@ -99,7 +99,8 @@ mod tests {
         let seen = Arc::clone(&told);
         let reporter = ProgressReporter::new(move |progress| seen.lock().unwrap().push(progress));
         let takes = Map::from_iter([("elicitation".to_owned(), json!({}))]);
-        let following = CallFollowing { progress: Some(Arc::new(reporter)), task: None };
+        let following =
+            CallFollowing { progress: Some(Arc::new(reporter)), ..CallFollowing::default() };
         let (call, mut questions) = ClientCall::open(&Arc::default(), Some(takes), following);
         let (limit, timer) = (Duration::from_secs(5), call.timer.clone());
         let asking = tokio::spawn(async move {

@@ -7,6 +7,7 @@ use std::future::Future;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
+use tokio::sync::mpsc::WeakSender;
 use tokio::sync::{mpsc, oneshot};
 use weaver_drivers::mcp::{CallTimer, RpcError};
 
@@ -32,6 +33,8 @@ pub(crate) struct ClientCall {
     pub(crate) progress: Option<Arc<ProgressReporter>>,
     /// The task as which its client follows it.
     task: Option<Arc<Task>>,
+    /// Where its client reads more than the answer.
+    stream: Option<WeakSender<Vec<u8>>>,
 }
 
 /// How the client of a request follows it.
@@ -41,6 +44,8 @@ pub(crate) struct CallFollowing {
     pub(crate) progress: Option<Arc<ProgressReporter>>,
     /// The task that it was answered with.
     pub(crate) task: Option<Arc<Task>>,
+    /// Where its client reads more than the answer, if it does.
+    pub(crate) stream: Option<WeakSender<Vec<u8>>>,
 }
 
 /// How the client of the modern era is asked in the result of its request.
@@ -61,9 +66,9 @@ impl ClientCall {
         let in_result = capabilities
             .map(|capabilities| ResultQuestions { capabilities, questions: questions.clone() });
         let (link, timer) = (Arc::clone(link), CallTimer::default());
-        let CallFollowing { progress, task } = following;
+        let CallFollowing { progress, task, stream } = following;
         let lacking = OnceLock::new();
-        (Arc::new(Self { link, in_result, timer, lacking, progress, task }), asked)
+        (Arc::new(Self { link, in_result, timer, lacking, progress, task, stream }), asked)
     }
 
     /// Does the work for this request.
@@ -120,7 +125,7 @@ impl ClientCall {
     ) -> Result<Value, RpcError> {
         let _input_required = self.task.as_ref().map(|task| task.ask(&mut params));
         let Some(ResultQuestions { questions, .. }) = &self.in_result else {
-            return self.link.ask(method, params).await;
+            return self.link.ask(self.stream.as_ref(), method, params).await;
         };
         let gone = || RpcError::new(-32603, "the client is gone");
         let (tell, told) = oneshot::channel();

@@ -207,13 +207,20 @@ impl ClientLink {
         std::mem::take(&mut state.watched).into_values().chain(watched).collect()
     }
 
-    /// Asks the client of a session, and waits for its answer. When nobody waits any more, the client
-    /// is told.
-    pub(crate) async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+    /// Asks the client of a session, and waits for its answer. A question that arose in a request goes
+    /// where the request is answered. When nobody waits any more, the client is told there.
+    pub(crate) async fn ask(
+        &self,
+        request_stream: Option<&WeakSender<Vec<u8>>>,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, RpcError> {
         if self.capabilities.get().is_none() {
             return Err(RpcError::method_not_found());
         }
-        let outbox = self.outbox.get().and_then(WeakSender::upgrade);
+        let stream = request_stream.filter(|stream| stream.upgrade().is_some());
+        let stream = stream.or_else(|| self.outbox.get());
+        let outbox = stream.and_then(WeakSender::upgrade);
         let outbox = outbox.ok_or_else(RpcError::method_not_found)?;
         let id = format!("weaver-{}", self.last_id.fetch_add(1, Ordering::Relaxed));
         let gone = || RpcError::new(-32603, "the client is gone");
@@ -228,7 +235,8 @@ impl ClientLink {
             }
             state.asked.insert(id.clone(), tell);
         }
-        let mut question = OpenQuestion { link: self, id, is_answered: false };
+        let stream = outbox.downgrade();
+        let mut question = OpenQuestion { link: self, id, stream, is_answered: false };
         let line = message::request(&question.id, method, params);
         outbox.send(line).await.map_err(|_| gone())?;
         drop(outbox);
@@ -274,6 +282,8 @@ impl Drop for RequestLevel {
 struct OpenQuestion<'a> {
     link: &'a ClientLink,
     id: String,
+    /// Where it was asked.
+    stream: WeakSender<Vec<u8>>,
     is_answered: bool,
 }
 
@@ -282,7 +292,10 @@ impl Drop for OpenQuestion<'_> {
         self.link.state().asked.remove(&self.id);
         if !self.is_answered {
             let params = json!({ "requestId": self.id, "reason": "nobody waits for it any more" });
-            self.link.try_send(message::notification_with("notifications/cancelled", params));
+            if let Some(stream) = self.stream.upgrade() {
+                let line = message::notification_with("notifications/cancelled", params);
+                let _ = stream.try_send(line);
+            }
         }
     }
 }

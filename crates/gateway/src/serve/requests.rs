@@ -49,8 +49,8 @@ impl Requests {
     }
 
     /// Takes a line, whose answers go to `outbox`.
-    pub(crate) async fn take(&self, line: &[u8], outbox: &Outbox) {
-        self.take_in(line, outbox, Connection::Shared).await;
+    pub(crate) async fn take(&self, line: &[u8], outbox: &Outbox, reads: ClientReads) {
+        self.take_in(line, outbox, Connection::Shared(reads)).await;
     }
 
     /// Takes a message that stands alone on its connection (2026-07-28 over HTTP). Other clients may
@@ -133,7 +133,7 @@ impl Requests {
             return;
         };
         let name = match arrival.connection {
-            Connection::Shared => request.id.to_string(),
+            Connection::Shared(_) => request.id.to_string(),
             // No id has a blank before it.
             Connection::Own => format!(" {}", self.alone.fetch_add(1, Ordering::Relaxed)),
         };
@@ -168,11 +168,20 @@ impl Requests {
     }
 }
 
+/// What a client reads where its request is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientReads {
+    /// The answer alone.
+    Answer,
+    /// What it is told and asked before the answer, too.
+    Stream,
+}
+
 /// Whether a request has its connection for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Connection {
     /// Other requests of the client come on it.
-    Shared,
+    Shared(ClientReads),
     Own,
 }
 
@@ -303,7 +312,10 @@ impl Work {
             None => token.map(|token| self.reporter(token)),
             Some(task) => Some(self.task_reporter(task, token)),
         };
-        let following = CallFollowing { progress, task: task.cloned() };
+        // The request of a task was answered with it.
+        let reads_on = self.connection == Connection::Shared(ClientReads::Stream) && task.is_none();
+        let stream = reads_on.then(|| self.outbox.downgrade());
+        let following = CallFollowing { progress, task: task.cloned(), stream };
         let (call, questions) =
             ClientCall::open(&client.link, identity.capabilities().cloned(), following);
         let options = CallOptions {

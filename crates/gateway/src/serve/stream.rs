@@ -16,7 +16,7 @@ use super::lines::Outbox;
 use super::lines::{self, Line};
 use super::message;
 use super::notices::LinkedClient;
-use super::requests::Requests;
+use super::requests::{ClientReads, Requests};
 
 /// How many answers are queued for a slow reader.
 const MAX_OUTBOX: usize = 64;
@@ -69,7 +69,9 @@ impl StreamSession {
                 line = lines::read(&mut reader) => line,
             };
             match line {
-                Ok(Some(Line::Whole(line))) => self.requests.take(&line, &self.outbox).await,
+                Ok(Some(Line::Whole(line))) => {
+                    self.requests.take(&line, &self.outbox, ClientReads::Stream).await
+                }
                 Ok(Some(Line::TooLong)) => self.requests.too_long(&self.outbox).await,
                 Ok(None) => return Ok(()),
                 Err(error) => return Err(ServeError::Pipe { problem: error.to_string() }),

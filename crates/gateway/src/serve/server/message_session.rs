@@ -8,7 +8,7 @@ use super::{MAX_ANSWERS, Server, left};
 use crate::serve::client::Client;
 use crate::serve::message;
 use crate::serve::notices::LinkedClient;
-use crate::serve::requests::Requests;
+use crate::serve::requests::{ClientReads, Requests};
 
 /// A session that is fed message by message, as over HTTP.
 pub struct MessageSession {
@@ -24,10 +24,11 @@ pub struct MessageSession {
 
 impl MessageSession {
     /// Takes a message. The receiver gives notifications and, for a request, at last its answer; then it
-    /// ends.
-    pub async fn take(&self, message: &[u8]) -> mpsc::Receiver<Vec<u8>> {
+    /// ends. Questions that arise in a request come before its answer, or, where the client reads the
+    /// answer alone, by [`Self::next_notice`].
+    pub async fn take(&self, message: &[u8], reads: ClientReads) -> mpsc::Receiver<Vec<u8>> {
         let (outbox, answers) = mpsc::channel(MAX_ANSWERS);
-        self.requests.take(message, &outbox).await;
+        self.requests.take(message, &outbox, reads).await;
         answers
     }
 

@@ -1,0 +1,56 @@
+//! What a client over HTTP is asked and told, and on which stream.
+
+use serde_json::{Value, json};
+
+use crate::http::{Web, read_until, request};
+
+/// A client may have no other stream open. On one that it has, it could not tell what the question
+/// is about.
+#[test]
+fn a_question_of_a_call_comes_where_the_call_is_answered() {
+    let web = Web::prepared("features", "", None);
+    let id = web.open_with(json!({ "roots": {} }));
+    let session = [("mcp-session-id", id.as_str())];
+    let arguments = json!({ "capability": "good.ask", "arguments": { "text": "roots/list" } });
+    let call = json!({ "name": "tool_execute", "arguments": arguments });
+    let mut stream = web.begin_post(&session, &request(2, "tools/call", call));
+    // The server asks once more for its own sake, since this client is new.
+    let answer = loop {
+        let event = read_until(&mut stream, "\n\n");
+        let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+        let Some(message) = data.and_then(|text| serde_json::from_str::<Value>(text).ok()) else {
+            continue;
+        };
+        if message["method"] != "roots/list" {
+            break message;
+        }
+        let roots = json!({ "roots": [{ "uri": "file:///work" }] });
+        let told = json!({ "jsonrpc": "2.0", "id": message["id"], "result": roots });
+        assert_eq!(web.post(&session, &told).status, 202);
+    };
+    assert!(answer.to_string().contains("file:///work"), "{answer}");
+}
+
+/// A client opens its stream when it has heard that its session is open, which takes a moment.
+#[test]
+fn what_is_told_before_there_is_a_stream_waits_for_it() {
+    let web = Web::prepared("features", "", None);
+    let id = web.open_with(json!({}));
+    let session = [("mcp-session-id", id.as_str())];
+    let listed = || {
+        let listed = web.post(&session, &request(3, "resources/list", json!({})));
+        listed.json()["result"]["resources"].as_array().unwrap().len()
+    };
+    let before = listed();
+    let read = request(2, "resources/read", json!({ "uri": "note://events" }));
+    assert_eq!(web.post(&session, &read).status, 200);
+    // The server is asked for its new list before anybody is told of it.
+    let is_told = (0..500).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        listed() > before
+    });
+    assert!(is_told);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let words = "notifications/resources/list_changed\"";
+    read_until(&mut web.listen(&id), words);
+}
