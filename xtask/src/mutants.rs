@@ -59,6 +59,8 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         let run = process::cargo(sh)
             .env("CARGO_TARGET_DIR", target)
             .args(["mutants", "--jobs", "1", "--baseline", "skip", "--timeout", TIMEOUT])
+            // What a feature leaves out is neither built nor tested.
+            .arg("--all-features")
             .args(["--package", &package, "--test-package", &package, "--test-tool", "nextest"])
             .args(["--output", &format!("target/mutants/{package}")])
             .args(chosen);

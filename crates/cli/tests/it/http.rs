@@ -183,11 +183,14 @@ impl Drop for Web {
     }
 }
 
-/// Reads a stream as far as these words, and gives what was read.
+/// Reads a stream as far as these words, and gives what was read. Signs of life keep it open without
+/// end.
 pub(crate) fn read_until(stream: &mut TcpStream, words: &str) -> String {
+    let end = Instant::now() + Duration::from_secs(40);
     let mut seen = String::new();
     let mut byte = [0];
     while !seen.contains(words) {
+        assert!(Instant::now() < end, "`{words}` did not come: {seen}");
         stream.read_exact(&mut byte).unwrap_or_else(|error| panic!("{error} after {seen}"));
         seen.push(char::from(byte[0]));
     }

@@ -300,6 +300,8 @@ fn constraints_of_a_rule_take_effect() {
     };
     let rows = bound(Constraints { max_rows: Some(3), ..Default::default() });
     assert!(text_of(&rows).starts_with("id\n0\n1\n2\n") && !text_of(&rows).contains("\n3\n"));
+    let all = bound(Constraints { max_rows: Some(40), ..Default::default() });
+    assert_eq!(all.content, FIREWALL.frame(&raw, &auto()).content, "as many as there are");
     let chars = bound(Constraints { max_chars: Some(60), ..Default::default() });
     assert!(text_of(&chars).chars().count() <= 160, "{}", text_of(&chars));
     let tokens = bound(Constraints { max_tokens: Some(40), ..Default::default() });
