@@ -250,11 +250,17 @@ fn without_the_keys_of_the_issuer_nobody_comes_in_and_is_told_why() {
     let closed = gate.call(&token);
     assert_eq!(closed.status, 503, "{closed:?}");
     assert!(closed.body.contains("cannot be checked now"), "{closed:?}");
-    let asked = gate.issuer.state().asked.len();
+    // It is a server of the gateway too, which connects when it likes.
+    let asked = || {
+        let mut asked = gate.issuer.state().asked.clone();
+        asked.retain(|request| !request.contains(" /mcp "));
+        asked
+    };
+    let before = asked();
     for _ in 0..5 {
         assert_eq!(gate.call(&token).status, 503);
     }
-    assert_eq!(gate.issuer.state().asked.len(), asked, "it is left alone for a moment");
+    assert_eq!(asked(), before, "it is left alone for a moment");
     assert_eq!(gate.web.post(&[], &request(1, "initialize", initialize())).status, 200, "ours");
 }
 
