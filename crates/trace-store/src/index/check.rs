@@ -102,3 +102,28 @@ fn next(rows: &mut rusqlite::Rows<'_>) -> rusqlite::Result<Option<(Vec<u8>, i64)
     let text: String = row.get(0)?;
     Ok(Some((text.into_bytes(), row.get(1)?)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_that_only_one_list_has_counts_once() {
+        let list = |terms: &[&str]| {
+            let db = Connection::open_in_memory().unwrap();
+            db.execute_batch("CREATE TABLE list (term TEXT, doc INTEGER)").unwrap();
+            for term in terms {
+                db.execute("INSERT INTO list VALUES (?1, 1)", [term]).unwrap();
+            }
+            db
+        };
+        let count = |ours: &[&str], theirs: &[&str]| {
+            let sql = "SELECT term, doc FROM list ORDER BY term";
+            differences(&list(ours), &list(theirs), sql).unwrap()
+        };
+        assert_eq!(count(&["a", "b"], &["a", "b"]), 0);
+        assert_eq!(count(&["a", "b", "d"], &["a", "c", "d"]), 2);
+        assert_eq!(count(&["a"], &["a", "b", "c"]), 2);
+        assert_eq!(count(&["a", "b", "c"], &["c"]), 2);
+    }
+}
