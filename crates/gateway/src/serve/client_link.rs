@@ -218,9 +218,8 @@ impl ClientLink {
         if self.capabilities.get().is_none() {
             return Err(RpcError::method_not_found());
         }
-        let stream = request_stream.filter(|stream| stream.upgrade().is_some());
-        let stream = stream.or_else(|| self.outbox.get());
-        let outbox = stream.and_then(WeakSender::upgrade);
+        let outbox = request_stream.and_then(WeakSender::upgrade);
+        let outbox = outbox.or_else(|| self.outbox.get().and_then(WeakSender::upgrade));
         let outbox = outbox.ok_or_else(RpcError::method_not_found)?;
         let id = format!("weaver-{}", self.last_id.fetch_add(1, Ordering::Relaxed));
         let gone = || RpcError::new(-32603, "the client is gone");
