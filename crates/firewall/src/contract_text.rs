@@ -13,8 +13,7 @@ use serde_json::Value;
 use weaver_text::reveal::{self, Layers, View};
 use weaver_text::{escape, hidden};
 
-use crate::content::{Detector, plain};
-use crate::injection::PATTERNS;
+use crate::content::{DETECTOR, Detector, plain};
 use crate::injection::tools::TOOL_PATTERNS;
 
 /// How deep a schema is looked through; what lies deeper is a suspicion itself.
@@ -26,7 +25,6 @@ const LONGEST_PLACE: usize = 120;
 /// The kind of a text with characters that a reader does not see.
 const HIDDEN: &str = "hidden_text";
 
-static OF_TEXT: LazyLock<Option<Detector>> = LazyLock::new(|| Detector::of(PATTERNS));
 static OF_TOOLS: LazyLock<Option<Detector>> = LazyLock::new(|| Detector::of(TOOL_PATTERNS));
 
 /// Something in the words of a server that a person has to see before a model does.
@@ -95,7 +93,7 @@ fn note(place: &str, text: &str, found: &mut BTreeSet<Suspicion>) {
     if !hidden::count(text).is_empty() || text.contains(odd) {
         add(HIDDEN);
     }
-    let (Some(of_text), Some(of_tools)) = (OF_TEXT.as_ref(), OF_TOOLS.as_ref()) else {
+    let (Some(of_text), Some(of_tools)) = (DETECTOR.as_ref(), OF_TOOLS.as_ref()) else {
         add("unscanned");
         return;
     };
