@@ -2,22 +2,20 @@
 
 mod authority;
 mod constraints;
+mod contribution;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use self::contribution::cut;
 use crate::digest::Digest;
 use crate::reason::ReasonCode;
-use crate::request::JustificationSource;
 
 pub use authority::Authority;
 pub use constraints::Constraints;
-
-/// How many characters of detail a contribution keeps.
-pub const MAX_DETAIL: usize = 512;
+pub use contribution::{Check, Contribution, Discharge, MAX_DETAIL};
 
 /// The four answers, from mild to strict; the stricter wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -52,136 +50,6 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Which check speaks. The order settles the primary reason among equally strict contributions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Check {
-    /// The run mode.
-    Mode,
-    /// Rung L5.
-    Prohibited,
-    /// The rules of the policy.
-    Rule,
-    /// Roles.
-    Role,
-    /// Permissions and agents.
-    Permission,
-    /// Attributes.
-    Attribute,
-    /// Rules about sensitive data.
-    Sensitivity,
-    /// Justifications and missing arguments.
-    Justification,
-    /// The floor at rung L4.
-    Floor,
-    /// Runtime signals.
-    Signal,
-    /// Information flow.
-    Flow,
-    /// Rates and budgets.
-    Limit,
-    /// The approved contract.
-    Contract,
-    /// Preconditions.
-    Precondition,
-    /// The system itself: ledger, clock, token.
-    System,
-}
-
-/// What would take a contribution away.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Discharge {
-    /// Nothing would.
-    Nothing,
-    /// A justification of at least so many characters from one of these sources.
-    Justification {
-        /// Characters after trimming.
-        min_chars: u32,
-        /// Sources that count.
-        sources: BTreeSet<JustificationSource>,
-    },
-    /// The arguments of the call.
-    Arguments,
-    /// An approval for this call by somebody with the contribution's authority.
-    Approval,
-    /// Time: try again after so many milliseconds.
-    Wait {
-        /// Milliseconds.
-        retry_after_ms: u64,
-    },
-}
-
-/// What one check has to say.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Contribution {
-    /// Who could release it.
-    #[serde(default)]
-    pub authority: Authority,
-    /// Which check.
-    pub check: Check,
-    /// What it limits.
-    #[serde(default)]
-    pub constraints: Constraints,
-    /// What exactly, in words, for people; at most [`MAX_DETAIL`] characters.
-    pub detail: String,
-    /// What would take it away.
-    pub discharge: Discharge,
-    /// Why.
-    pub reason: ReasonCode,
-    /// What it says.
-    pub verdict: Verdict,
-}
-
-impl Contribution {
-    /// A contribution without authority, constraints or discharge.
-    #[must_use]
-    pub fn new(
-        check: Check,
-        verdict: Verdict,
-        reason: ReasonCode,
-        detail: impl AsRef<str>,
-    ) -> Self {
-        Self {
-            check,
-            verdict,
-            reason,
-            detail: cut(detail.as_ref()).to_owned(),
-            authority: Authority::default(),
-            constraints: Constraints::default(),
-            discharge: Discharge::Nothing,
-        }
-    }
-
-    /// The same with what would take it away.
-    #[must_use]
-    pub fn discharged_by(mut self, discharge: Discharge) -> Self {
-        self.discharge = discharge;
-        self
-    }
-
-    /// The same with the authority that could release it.
-    #[must_use]
-    pub fn with_authority(mut self, authority: Authority) -> Self {
-        self.authority = authority;
-        self
-    }
-
-    /// Whether it holds the call until people release it.
-    #[must_use]
-    pub fn waits_for_people(&self) -> bool {
-        self.verdict == Verdict::Hold && self.discharge == Discharge::Approval
-    }
-
-    /// The same with limits.
-    #[must_use]
-    pub fn with_constraints(mut self, constraints: Constraints) -> Self {
-        self.constraints = constraints;
-        self
-    }
-}
-
 /// The contribution that speaks for a decision: the first at the winning verdict. Where people
 /// released the call, or a policy that observes let it through, that comes before what would have
 /// allowed it anyway.
@@ -191,16 +59,6 @@ fn leading(said: &[Contribution], verdict: Verdict) -> Option<&Contribution> {
     let released = allowed().find(|c| c.reason.is_release());
     let unenforced = || allowed().find(|c| c.reason == ReasonCode::NotEnforced);
     released.or_else(unenforced).or_else(|| winning().next())
-}
-
-/// The first [`MAX_DETAIL`] characters.
-fn cut(detail: &str) -> &str {
-    // A text has at least as many bytes as characters.
-    if detail.len() <= MAX_DETAIL {
-        return detail;
-    }
-    let end = detail.char_indices().nth(MAX_DETAIL).map(|(end, _)| end);
-    end.and_then(|end| detail.get(..end)).unwrap_or(detail)
 }
 
 /// Where the policy in force came from.
