@@ -70,6 +70,10 @@ pub struct ArgumentPredicate {
     /// The value holds paths, and each is inside one of these folders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths_inside: Vec<String>,
+    /// The value holds a path that fits one of these patterns; so does what is nested too deep to be
+    /// looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub any_path: Vec<Pattern>,
     /// The text is a URL whose host, or a host name which, is one of these; `*.` before a name
     /// stands for the names below it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -120,6 +124,7 @@ impl ArgumentPredicate {
             inside: Vec::new(),
             holds_paths: None,
             paths_inside: Vec::new(),
+            any_path: Vec::new(),
             domains: Vec::new(),
             min_length: None,
             max_length: None,
@@ -181,8 +186,10 @@ impl ArgumentPredicate {
     fn fits_paths(&self, value: &Value) -> bool {
         let holds_paths = || path_search::holds_paths(&self.at, value);
         let all_inside = || path_search::all_inside(&self.at, value, &self.paths_inside);
+        let any_fits = || path_search::any_fits(&self.at, value, &self.any_path);
         self.holds_paths.is_none_or(|wanted| holds_paths() == wanted)
             && (self.paths_inside.is_empty() || all_inside())
+            && (self.any_path.is_empty() || any_fits())
     }
 
     fn fits_length(&self, value: &Value) -> bool {
@@ -214,17 +221,19 @@ impl ArgumentPredicate {
     fn problem(&self) -> Option<&'static str> {
         let bare = Self { present: None, ..self.clone() } == Self::at(self.at.clone());
         let texts = [&self.prefix, &self.suffix, &self.inside, &self.paths_inside, &self.domains];
-        let lists = [self.one_of.len(), self.glob.len(), self.provenance.len()];
+        let patterns = [self.glob.len(), self.any_path.len()];
+        let lists = [self.one_of.len(), self.provenance.len()].into_iter().chain(patterns);
         if bare && self.present.is_none() {
             return Some("it tests nothing");
         }
         if !bare && self.present == Some(false) {
             return Some("what is absent has nothing to test");
         }
-        if self.holds_paths == Some(false) && !self.paths_inside.is_empty() {
-            return Some("a value without paths has none inside of a folder");
+        let of_paths = !self.paths_inside.is_empty() || !self.any_path.is_empty();
+        if self.holds_paths == Some(false) && of_paths {
+            return Some("a value without paths has none to look at");
         }
-        if lists.into_iter().chain(texts.map(Vec::len)).any(|len| len > MAX_LIST) {
+        if lists.chain(texts.map(Vec::len)).any(|len| len > MAX_LIST) {
             return Some("a list has more than 1000 entries");
         }
         if texts.iter().any(|list| list.iter().any(|t| t.is_empty() || t.len() > MAX_TEXT)) {
@@ -275,6 +284,8 @@ struct Raw {
     #[serde(default)]
     paths_inside: Vec<String>,
     #[serde(default)]
+    any_path: Vec<Pattern>,
+    #[serde(default)]
     domains: Vec<String>,
     #[serde(default, deserialize_with = "present_value")]
     min_length: Option<u32>,
@@ -308,6 +319,7 @@ impl TryFrom<Raw> for ArgumentPredicate {
             inside: raw.inside,
             holds_paths: raw.holds_paths,
             paths_inside: raw.paths_inside,
+            any_path: raw.any_path,
             domains: raw.domains,
             min_length: raw.min_length,
             max_length: raw.max_length,

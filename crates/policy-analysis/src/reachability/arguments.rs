@@ -104,9 +104,11 @@ fn candidate_values(outcomes: &[PredicateOutcome<'_>]) -> Vec<Option<Value>> {
         let items = usize::try_from(length).unwrap_or(0);
         out.push(Some(Value::Array(vec![Value::Null; items])));
     }
-    for folder in all.iter().flat_map(|one| &one.paths_inside) {
-        out.push(Some(Value::String(folder.clone())));
-        out.push(Some(Value::from(Map::from_iter([("path".to_owned(), folder.clone().into())]))));
+    let patterns = all.iter().flat_map(|one| &one.any_path);
+    let fitting = patterns.map(|pattern| pattern.as_str().replace('*', "x"));
+    for path in all.iter().flat_map(|one| &one.paths_inside).cloned().chain(fitting) {
+        out.push(Some(Value::String(path.clone())));
+        out.push(Some(Value::from(Map::from_iter([("path".to_owned(), path.into())]))));
     }
     let plain = [Value::Null, true.into(), 0.into(), "x".into(), Value::Array(Vec::new())];
     out.extend(plain.into_iter().chain([Value::Object(Map::new())]).map(Some));

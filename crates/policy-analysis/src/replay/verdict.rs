@@ -191,8 +191,12 @@ fn reads(condition: &ArgumentPredicate, masked: &MaskedValue) -> bool {
     let within = |outer: &str, inner: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    let others =
-        ArgumentPredicate { holds_paths: None, paths_inside: Vec::new(), ..condition.clone() };
+    let others = ArgumentPredicate {
+        holds_paths: None,
+        paths_inside: Vec::new(),
+        any_path: Vec::new(),
+        ..condition.clone()
+    };
     let on_paths_alone = others == ArgumentPredicate::at(condition.at.clone());
     (within(at, &masked.at) || within(&masked.at, at)) && !(on_paths_alone && masked.is_prose())
 }

@@ -1,10 +1,11 @@
-//! The paths in a value, wherever they stand: each must lie inside a folder.
+//! The paths in a value, wherever they stand: whether each lies inside a folder, or one fits a pattern.
 
 use serde_json::Value;
 use weaver_types::Pointer;
 
 use super::path;
 use crate::critical::{Role, names_path, role};
+use crate::pattern::Pattern;
 
 /// How deep a value is searched. What lies deeper counts as a path outside of every folder.
 const MAX_DEPTH: usize = 16;
@@ -18,6 +19,12 @@ pub(super) fn holds_paths(at: &Pointer, value: &Value) -> bool {
 pub(super) fn all_inside(at: &Pointer, value: &Value, folders: &[String]) -> bool {
     let inside = |text: &str| folders.iter().any(|folder| path::inside(text, folder));
     holds_paths(at, value) && every_path(&name_of(at), value, &inside, 0)
+}
+
+/// Whether a path in the value fits one of these patterns, or may, being nested too deep.
+pub(super) fn any_fits(at: &Pointer, value: &Value, patterns: &[Pattern]) -> bool {
+    let fits_none = |text: &str| !patterns.iter().any(|pattern| pattern.matches(text));
+    !every_path(&name_of(at), value, &fits_none, 0)
 }
 
 /// The name of the field at a place: that of the list, for its items.
@@ -100,6 +107,23 @@ mod tests {
             assert!(!inside(&value), "{value}");
             assert!(holds_paths(&Pointer::parse("").unwrap(), &value), "{value}");
         }
+    }
+
+    #[test]
+    fn one_path_that_fits_is_enough() {
+        let patterns = ["*/.ssh*", "/etc/*"].map(|text| Pattern::parse(text).unwrap());
+        let fits =
+            |at: &str, value: Value| any_fits(&Pointer::parse(at).unwrap(), &value, &patterns);
+        assert!(fits("/files", json!(["a", "b", "/etc/passwd"])));
+        assert!(fits("", json!({ "path": "a", "more": { "target": "x/.ssh/id" } })));
+        assert!(fits("/path", json!("/etc/passwd")));
+        assert!(!fits("/files", json!(["a", "b"])) && !fits("/files", json!([])));
+        assert!(!fits("/content", json!("/etc/passwd")) && !fits("/path", json!(7)));
+        let mut deep = json!("a");
+        for _ in 0..=MAX_DEPTH {
+            deep = json!([deep]);
+        }
+        assert!(fits("/files", deep));
     }
 
     #[test]

@@ -6,10 +6,11 @@ use weaver_types::Pointer;
 use super::node::{Node, Section};
 use super::reader::DocumentReader;
 use crate::argument::ArgumentPredicate;
+use crate::pattern::Pattern;
 
-const PREDICATE: [&str; 16] = [
+const PREDICATE: [&str; 17] = [
     "at", "present", "equals", "in", "min", "max", "prefix", "suffix", "glob", "inside",
-    "holds_paths", "paths_inside", "domains", "min_length", "max_length", "provenance",
+    "holds_paths", "paths_inside", "any_path", "domains", "min_length", "max_length", "provenance",
 ];
 
 /// Reads one predicate or a list of them.
@@ -38,7 +39,8 @@ fn predicate(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Argumen
     out.holds_paths = section.get("holds_paths").and_then(|n| n.flag(reader));
     out.paths_inside = texts(reader, &section, "paths_inside");
     out.domains = texts(reader, &section, "domains");
-    out.glob = section.get("glob").map(|n| n.patterns(reader)).unwrap_or_default();
+    out.glob = patterns(reader, &section, "glob");
+    out.any_path = patterns(reader, &section, "any_path");
     out.min_length = section.get("min_length").and_then(|n| n.count(reader, 0));
     out.max_length = section.get("max_length").and_then(|n| n.count(reader, 0));
     if let Some(node) = section.get("provenance") {
@@ -47,6 +49,10 @@ fn predicate(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Argumen
     }
     // What was noted already is not worth a second finding about what is left.
     (reader.noted() == before).then_some(out)
+}
+
+fn patterns(reader: &mut DocumentReader<'_>, section: &Section<'_>, name: &str) -> Vec<Pattern> {
+    section.get(name).map(|node| node.patterns(reader)).unwrap_or_default()
 }
 
 fn texts(reader: &mut DocumentReader<'_>, section: &Section<'_>, name: &str) -> Vec<String> {

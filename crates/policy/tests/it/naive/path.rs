@@ -3,6 +3,8 @@
 use serde_json::Value as Json;
 use weaver_policy::critical::{Role, names_path, role};
 
+use super::reading::fits_one;
+
 /// A path that could be read: whether it is absolute, and its steps.
 #[derive(Debug, PartialEq, Eq)]
 struct Path<'a> {
@@ -85,6 +87,11 @@ fn paths(at: &str, value: &Json) -> Vec<Option<String>> {
 /// Whether the value has paths.
 pub(crate) fn holds_paths(at: &str, value: &Json) -> bool {
     !paths(at, value).is_empty()
+}
+
+/// Whether the value has a path that fits one of the patterns, or may have one.
+pub(crate) fn any_fits(at: &str, value: &Json, patterns: &[&str]) -> bool {
+    paths(at, value).iter().any(|text| text.as_ref().is_none_or(|text| fits_one(patterns, text)))
 }
 
 /// Whether the value has paths, each of them inside one of the folders.

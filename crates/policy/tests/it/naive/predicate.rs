@@ -81,6 +81,10 @@ fn one(test: &str, predicate: &Table, v: Option<&Json>, asked: &Asked) -> Truth 
             let at = predicate["at"].as_str().unwrap();
             path::all_inside(at, v, &words_in(named))
         }
+        "any_path" => {
+            let at = predicate["at"].as_str().unwrap();
+            path::any_fits(at, v, &words_in(named))
+        }
         "domains" => text.is_some_and(|t| host::is_in(t, &words_in(named))),
         "min_length" => length(v).is_some_and(|n| n >= whole(predicate, test).unwrap()),
         "max_length" => length(v).is_some_and(|n| n <= whole(predicate, test).unwrap()),
@@ -171,7 +175,7 @@ fn random_test(dice: &mut Dice, table: &mut Table, at: &str) {
         "/path" if dice.chance(70) => 8,
         "/url" if dice.chance(70) => 9,
         "/n" if dice.chance(60) => 4,
-        _ => dice.below(14),
+        _ => dice.below(15),
     };
     let (name, value) = match sort {
         0 => ("present", Value::Boolean(true)),
@@ -191,8 +195,12 @@ fn random_test(dice: &mut Dice, table: &mut Table, at: &str) {
         11 if table.get("holds_paths") != Some(&Value::Boolean(false)) => {
             ("paths_inside", list(dice, FOLDERS, 2))
         }
-        11 | 12 => {
-            ("holds_paths", Value::Boolean(table.contains_key("paths_inside") || dice.chance(50)))
+        12 if table.get("holds_paths") != Some(&Value::Boolean(false)) => {
+            ("any_path", list(dice, TEXT_PATTERNS, 2))
+        }
+        11..=13 => {
+            let needed = ["paths_inside", "any_path"].iter().any(|test| table.contains_key(*test));
+            ("holds_paths", Value::Boolean(needed || dice.chance(50)))
         }
         _ => ("provenance", list(dice, &["user", "trusted"], 2)),
     };
