@@ -17,7 +17,7 @@ use crate::listing::ListedFeature;
 use crate::serve::{FeatureKind, ToolDefinition, proposal};
 
 const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
-/// The folder that the filesystem server was set up for.
+/// The folder that the filesystem server was set up for; that of the git server is `app` in it.
 const WORK: &str = "/home/ana/work";
 
 fn data() -> PathBuf {
@@ -37,7 +37,10 @@ fn listed(server: &str) -> (UpstreamName, Vec<ListedFeature>) {
 
 /// The documents of a posture for these servers.
 fn set(posture: Posture, servers: &[&str]) -> PolicySet {
-    let folders = ServerFolders::from([("filesystem".to_owned(), vec![WORK.to_owned()])]);
+    let folders = ServerFolders::from([
+        ("filesystem".to_owned(), vec![WORK.to_owned()]),
+        ("git".to_owned(), vec![path("app")]),
+    ]);
     let servers = servers.iter().map(|server| listed(server)).collect();
     let (review, problems) = Review::of(posture, servers, &folders);
     assert_eq!(problems, Vec::<String>::new());
@@ -77,6 +80,11 @@ fn verdict(set: &PolicySet, id: &str, arguments: &Value) -> Verdict {
 
 fn path(name: &str) -> String {
     format!("{WORK}/{name}")
+}
+
+/// Eleven files and this one.
+fn twelve(last: &str) -> Vec<String> {
+    (0..11).map(|n| format!("src/{n}.rs")).chain([last.to_owned()]).collect()
 }
 
 /// Calls that no agent may make by itself.
@@ -126,6 +134,12 @@ fn dangerous() -> Vec<(&'static str, Value)> {
         ("memory.delete_observations", json!({ "deletions": [] })),
         ("memory.delete_relations", json!({ "relations": [] })),
         ("git.git_reset", repo(json!({}))),
+        ("git.git_add", json!({ "repo_path": path("other"), "files": ["a"] })),
+        ("git.git_add", repo(json!({ "files": ["a", "../../.ssh/id_ed25519"] }))),
+        ("git.git_add", repo(json!({ "files": ["a", "/home/ana/notes.md"] }))),
+        ("git.git_add", repo(json!({ "files": [".env"] }))),
+        ("git.git_add", repo(json!({ "files": twelve(".aws/credentials") }))),
+        ("git.git_commit", json!({ "repo_path": "/home/ana", "message": "x" })),
         ("git.git_checkout", repo(json!({ "branch_name": "--force" }))),
         ("git.git_checkout", repo(json!({ "branch_name": "." }))),
         ("git.git_checkout", repo(json!({ "branch_name": "-f main" }))),
@@ -166,6 +180,8 @@ fn ordinary() -> Vec<(&'static str, Value)> {
         ("memory.create_entities", json!({ "entities": [] })),
         ("memory.add_observations", json!({ "observations": [] })),
         ("git.git_add", json!({ "repo_path": repo, "files": ["src/x.rs"] })),
+        ("git.git_add", json!({ "repo_path": repo, "files": [path("app/src/x.rs"), "."] })),
+        ("git.git_add", json!({ "repo_path": repo, "files": twelve("docs/a b.md") })),
         ("git.git_commit", json!({ "repo_path": repo, "message": "x" })),
         ("git.git_create_branch", json!({ "repo_path": repo, "branch_name": "fix/drain" })),
         ("git.git_checkout", json!({ "repo_path": repo, "branch_name": "fix/drain" })),

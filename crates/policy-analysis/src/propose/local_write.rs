@@ -15,8 +15,12 @@ use super::tool_text::{self, ToolText};
 use super::{Hints, Proposal, ToolDescription, propose, reach};
 use crate::sql::{HarmlessSqlCondition, takes_program};
 
-/// The most items of a list of paths that a condition looks at.
-const MAX_ITEMS: usize = 8;
+/// Names of arguments that say where the other paths of a call begin.
+const BASES: [&str; 16] = [
+    "repo_path", "repository", "repo", "root", "root_path", "cwd", "workdir", "working_directory",
+    "workspace", "project_path", "project_root", "base_path", "base_dir", "directory", "dir",
+    "folder",
+];
 /// Where keys, settings that run programs, and the system itself lie.
 const SENSITIVE: [&str; 40] = [
     "*/.ssh*", ".ssh*", "*/.gnupg*", ".gnupg*", "*/.aws*", ".aws*", "*/.azure*", "*/.kube*",
@@ -33,6 +37,13 @@ struct PathArgument {
     at: Pointer,
     required: bool,
     is_list: bool,
+}
+
+impl PathArgument {
+    /// Whether the other paths of the call begin here.
+    fn is_base(&self) -> bool {
+        !self.is_list && BASES.iter().any(|name| self.at.as_str().strip_prefix('/') == Some(name))
+    }
 }
 
 /// A write that stays on this machine.
@@ -106,21 +117,21 @@ impl LocalWrite {
     pub fn bounds(&self, folders: &[String]) -> Option<Match> {
         let mut out = Match::default();
         let mut misfits = Vec::new();
+        // Below a folder that is given itself, a path may say only how it goes on from there.
+        let has_base = self.paths.iter().any(|path| path.required && path.is_base());
         for path in self.paths.iter().filter(|_| !folders.is_empty()) {
-            let inside = |at: Pointer| ArgumentPredicate {
-                inside: folders.to_vec(),
-                ..ArgumentPredicate::at(at)
+            let mut folders = folders.to_vec();
+            if has_base && !path.is_base() {
+                folders.push(".".to_owned());
+            }
+            let at = ArgumentPredicate::at(path.at.clone());
+            let inside = match path.is_list {
+                true => ArgumentPredicate { paths_inside: folders, ..at },
+                false => ArgumentPredicate { inside: folders, ..at },
             };
-            match (path.is_list, path.required) {
-                (true, _) => {
-                    misfits.extend(items(&path.at).map(|at| misfit(inside(at))));
-                    out.arguments.push(ArgumentPredicate {
-                        max_length: u32::try_from(MAX_ITEMS).ok(),
-                        ..ArgumentPredicate::at(path.at.clone())
-                    });
-                }
-                (false, true) => out.arguments.push(inside(path.at.clone())),
-                (false, false) => misfits.push(misfit(inside(path.at.clone()))),
+            match path.required && !path.is_list {
+                true => out.arguments.push(inside),
+                false => misfits.push(misfit(inside)),
             }
         }
         if let Some(at) = &self.statement {
@@ -141,15 +152,12 @@ impl LocalWrite {
     pub fn sensitive(&self) -> Option<Match> {
         let globs: Vec<Pattern> =
             SENSITIVE.iter().filter_map(|glob| Pattern::parse(glob).ok()).collect();
-        let places = self.paths.iter().flat_map(|path| match path.is_list {
-            true => items(&path.at).collect(),
-            false => vec![path.at.clone()],
-        });
-        let sensitive = |at| {
-            let glob = ArgumentPredicate { glob: globs.clone(), ..ArgumentPredicate::at(at) };
-            Match { arguments: vec![glob], ..Match::default() }
+        let sensitive = |path: &PathArgument| {
+            let at = ArgumentPredicate::at(path.at.clone());
+            let any_path = ArgumentPredicate { any_path: globs.clone(), ..at };
+            Match { arguments: vec![any_path], ..Match::default() }
         };
-        let any: Vec<Match> = places.map(sensitive).collect();
+        let any: Vec<Match> = self.paths.iter().map(sensitive).collect();
         (!any.is_empty()).then(|| Match { any, ..Match::default() })
     }
 }
@@ -179,16 +187,12 @@ pub fn option_injection(tool: &ToolDescription<'_>) -> Option<Match> {
     (!any.is_empty()).then(|| Match { any, ..Match::default() })
 }
 
-/// What a value is that is there and does not fit.
+/// What a value is that names a path and does not fit; null and an empty list name none.
 fn misfit(fits: ArgumentPredicate) -> Match {
-    let there = ArgumentPredicate { present: Some(true), ..ArgumentPredicate::at(fits.at.clone()) };
+    let at = ArgumentPredicate::at(fits.at.clone());
+    let there = ArgumentPredicate { holds_paths: Some(true), ..at };
     let not = Some(Box::new(Match { arguments: vec![fits], ..Match::default() }));
     Match { arguments: vec![there], not, ..Match::default() }
-}
-
-fn items(list: &Pointer) -> impl Iterator<Item = Pointer> {
-    let list = list.as_str().to_owned();
-    (0..MAX_ITEMS).filter_map(move |item| Pointer::parse(&format!("{list}/{item}")).ok())
 }
 
 /// The arguments that name places, at the top of the schema.
