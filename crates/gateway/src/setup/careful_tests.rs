@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use weaver_policy::{PolicySet, Query, Source, Sources};
 use weaver_types::signature::SigningKey;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Principal, PrincipalId, Timestamp, UpstreamName, Verdict,
+    CapabilityId, CapabilityRequest, Decision, Principal, PrincipalId, Timestamp, UpstreamName,
+    Verdict,
 };
 
 use super::documents::{Draft, PublicKeys};
@@ -62,6 +63,10 @@ const SERVERS: [&str; 12] = [
 ];
 
 fn verdict(set: &PolicySet, id: &str, arguments: &Value) -> Verdict {
+    decide(set, id, arguments).verdict()
+}
+
+fn decide(set: &PolicySet, id: &str, arguments: &Value) -> Decision {
     let (server, name) = id.split_once('.').unwrap();
     let tools = listed(server).1;
     let tool = tools.into_iter().find(|tool| tool.tool["name"] == name);
@@ -75,7 +80,7 @@ fn verdict(set: &PolicySet, id: &str, arguments: &Value) -> Verdict {
         now: NOW,
         ..Query::new(&capability, &principal, &request)
     };
-    set.decide(&query).verdict()
+    set.decide(&query)
 }
 
 fn path(name: &str) -> String {
@@ -215,6 +220,17 @@ fn local_work_goes_through_without_a_question() {
         .map(|(id, arguments)| format!("{id} {arguments}"))
         .collect();
     assert_eq!(stopped, Vec::<String>::new());
+}
+
+#[test]
+fn what_is_held_says_what_would_have_fitted() {
+    let set = set(Posture::Careful, &SERVERS);
+    let said = |id, arguments| decide(&set, id, &arguments).detail().to_owned();
+    let write = said("filesystem.write_file", json!({ "path": "notes.md", "content": "x" }));
+    let begins = format!("a path does not begin with `{WORK}`, which the server was set up for");
+    assert!(write.ends_with(&begins), "{write}");
+    let query = said("sqlite.write_query", json!({ "query": "delete from orders" }));
+    assert!(query.ends_with("it may lose rows of the database"), "{query}");
 }
 
 #[test]

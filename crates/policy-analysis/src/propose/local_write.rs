@@ -111,6 +111,18 @@ fn is_local_write(proposal: &Proposal) -> bool {
 }
 
 impl LocalWrite {
+    /// Whether arguments name places on this machine.
+    #[must_use]
+    pub fn names_paths(&self) -> bool {
+        !self.paths.is_empty()
+    }
+
+    /// Whether it runs statements on a database.
+    #[must_use]
+    pub fn runs_statements(&self) -> bool {
+        self.statement.is_some()
+    }
+
     /// What a call must fit so as to stay in these folders and lose no rows; `None` where nothing
     /// bounds it.
     #[must_use]
