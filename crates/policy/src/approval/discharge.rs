@@ -1,6 +1,6 @@
 //! What a release does to a decision: covered holds turn into allow contributions.
 
-use weaver_types::{Authority, Contribution, Discharge, Verdict};
+use weaver_types::{Contribution, Verdict};
 
 use super::Release;
 use crate::query::Query;
@@ -13,12 +13,7 @@ pub(crate) fn discharge(release: &Release, query: &Query<'_>, out: &mut [Contrib
     }
     for held in out.iter_mut().filter(|contribution| release.covers(contribution)) {
         let detail = format!("{}: {}", release.description(), held.detail);
-        let released = Contribution::new(held.check, Verdict::Allow, release.reason(), detail)
+        *held = Contribution::new(held.check, Verdict::Allow, release.reason(), detail)
             .with_constraints(std::mem::take(&mut held.constraints));
-        *held = Contribution {
-            authority: Authority::default(),
-            discharge: Discharge::Nothing,
-            ..released
-        };
     }
 }

@@ -36,7 +36,7 @@ impl ReceiptTime {
         if at.after(skew) < opened_at {
             return Err(Rejection::TooEarly);
         }
-        if self.now >= end || at > end.after(skew) || at > self.now.after(skew) {
+        if self.now >= end || at > self.now.after(skew) {
             return Err(Rejection::TooLate);
         }
         Ok(())

@@ -172,7 +172,6 @@ impl ContractMerge {
         out.clearance = both(out.clearance, next.clearance, Confidentiality::min);
         out.idempotent = both(out.idempotent, next.idempotent, |a, b| a && b);
         out.timeout_ms = both(out.timeout_ms, next.timeout_ms, Ord::min);
-        out.visible = both(out.visible, next.visible, |a, b| a && b);
         out.preconditions.extend(next.preconditions);
         out.critical_arguments.extend(next.critical_arguments);
         // Where an entry does not say it, every call may go somewhere.
@@ -231,7 +230,7 @@ fn overridden_by(base: ResolvedContract, exact: &Contract) -> ResolvedContract {
         clearance: exact.clearance.or(base.clearance),
         idempotent: exact.idempotent.or(base.idempotent),
         timeout_ms: exact.timeout_ms.or(base.timeout_ms),
-        visible: exact.visible.or(base.visible),
+        visible: exact.visible,
         preconditions: or_base(exact.preconditions, base.preconditions),
         critical_arguments: or_base(exact.critical_arguments, base.critical_arguments),
         sends_to: or_base(exact.sends_to, base.sends_to),

@@ -5,7 +5,7 @@
 //! as ever, and so does what no policy can lift: rung L5, the run mode, visibility and contracts,
 //! masked values, preconditions, and the system itself.
 
-use weaver_types::{Authority, Check, Contribution, Discharge, ReasonCode, Verdict};
+use weaver_types::{Check, Contribution, ReasonCode, Verdict};
 
 use super::{ask_for_arguments, beside_rules, release, rules};
 use crate::enforcement::RuleEnforcement;
@@ -107,10 +107,6 @@ fn unenforced(said: Contribution) -> Contribution {
     };
     let detail =
         format!("not enforced; it would have been {word} ({}): {}", said.reason, said.detail);
-    let as_allowed = Contribution::new(said.check, Verdict::Allow, ReasonCode::NotEnforced, detail);
-    Contribution {
-        authority: Authority::default(),
-        discharge: Discharge::Nothing,
-        ..as_allowed.with_constraints(said.constraints)
-    }
+    Contribution::new(said.check, Verdict::Allow, ReasonCode::NotEnforced, detail)
+        .with_constraints(said.constraints)
 }

@@ -129,13 +129,6 @@ fn about_run(query: &Query<'_>, of: &Contribution) -> FailedCondition {
             json!({ "integrity": label.integrity, "taints": label.taints }),
             format!("Begin a new run without untrusted data, or: {}", approval()),
         ),
-        ReasonCode::ArgumentsRequired => failed_condition(
-            of,
-            "arguments",
-            json!("present"),
-            json!("absent"),
-            "Ask again with the arguments of the call".to_owned(),
-        ),
         _ => by_discharge(of),
     }
 }

@@ -1,6 +1,6 @@
 //! The conditions behind what rules say.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use weaver_types::{Contribution, ReasonCode};
 
 use super::FailedCondition;
@@ -190,32 +190,24 @@ fn denial(rule: &Rule, query: &Query<'_>, of: &Contribution) -> Vec<FailedCondit
         }
     }
     if out.is_empty() {
-        let said: Vec<_> =
-            nonempty_fields(&rule.matches).into_iter().map(|(name, _)| name).collect();
+        let fields = nonempty_fields(&rule.matches);
+        let said: Vec<_> = fields.keys().map(String::as_str).collect();
         let suggestion = match said.as_slice() {
             [] => "Nothing in the request can change it: the rule speaks of everything".to_owned(),
             said => format!("Only a request that differs in {} escapes the rule", said.join(", ")),
         };
         let required = json!("that the rule does not match");
-        out.push(failed_condition(of, "rule", required, fields(&rule.matches), suggestion));
+        out.push(failed_condition(of, "rule", required, Value::Object(fields), suggestion));
     }
     out
 }
 
 /// The fields of a match that say something.
-fn nonempty_fields(matches: &Match) -> Vec<(String, Value)> {
-    let Ok(Value::Object(fields)) = serde_json::to_value(matches) else { return Vec::new() };
-    let empty = |value: &Value| match value {
-        Value::Null => true,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.values().all(|v| v.as_array().is_some_and(Vec::is_empty)),
-        _ => false,
-    };
-    fields.into_iter().filter(|(_, value)| !empty(value)).collect()
-}
-
-fn fields(matches: &Match) -> Value {
-    Value::Object(nonempty_fields(matches).into_iter().collect())
+fn nonempty_fields(matches: &Match) -> Map<String, Value> {
+    match serde_json::to_value(matches) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
 }
 
 /// The allow rules that are about this capability, and what keeps each from matching.
