@@ -70,16 +70,14 @@ impl RequiredTokens {
 
     /// What must be found for a value of a call in which no argument names a receiver, so that the
     /// content alone decides what the call does.
-    pub(crate) fn of_content(name: &str, value: &Value) -> Self {
-        match (value, role(name)) {
-            (Value::String(text), Role::Moment) => Self::of_moment(text),
-            (Value::String(text), _) if values::day(text).is_some() => Self::of_moment(text),
-            (Value::String(text), _) => Self::of_phrase(text),
-            (Value::Number(number), _) => {
+    pub(crate) fn of_content(value: &Value) -> Self {
+        match value {
+            Value::String(text) => Self::of_moment(text),
+            Value::Number(number) => {
                 let key = values::number(&number.to_string());
                 Self::any_of(key.map(|key| Token::new(Class::Number, key)))
             }
-            _ => Self::default(),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => Self::default(),
         }
     }
 
@@ -96,7 +94,7 @@ impl RequiredTokens {
         Self { groups: values::grams(&words).into_iter().map(group).collect() }
     }
 
-    /// The day of a moment; a time of day alone counts as it was said.
+    /// The day of a moment; anything else, also a time of day alone, counts as it was said.
     fn of_moment(text: &str) -> Self {
         match values::day(text) {
             Some(day) => {
@@ -171,3 +169,6 @@ fn tokens_by_role(role: Role, name: &str, text: &str) -> Vec<Token> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests;

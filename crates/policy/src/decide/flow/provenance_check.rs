@@ -254,7 +254,7 @@ impl<'a> ProvenanceCheck<'a> {
         if few || role == Role::Moment && values::is_time(text) {
             return Ok(());
         }
-        let required = RequiredTokens::of_content(name, value);
+        let required = RequiredTokens::of_content(value);
         if !self.counts(required.vouched_by(&|token| self.origins.vouched(token))) {
             return Err(self.unvouched(&place(at), required.kind()));
         }
