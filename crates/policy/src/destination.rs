@@ -109,7 +109,8 @@ impl TrustedDestination {
         if !self.below {
             return host == self.host;
         }
-        host.strip_suffix(&self.host).is_some_and(|above| above.len() > 1 && above.ends_with('.'))
+        // No label of a host is empty, so something stands before the dot.
+        host.strip_suffix(&self.host).is_some_and(|above| above.ends_with('.'))
     }
 }
 
@@ -198,6 +199,9 @@ mod tests {
             ("localhost", "http://localhost\u{2215}evil.example/", false),
             ("localhost", "http://localhost%2eevil.example/", false),
             ("localhost", "http://localhost./", false),
+            ("localhost", "http://localhost/a b", false),
+            ("localhost", "http://localhost/a\\b", false),
+            ("localhost", "http://localhost/\u{e9}", false),
             ("127.0.0.1", "http://127.0.0.1:8080/", true),
             ("127.0.0.1", "http://127.0.0.1.nip.io/", false),
             ("127.0.0.1", "http://127.1/", false),
@@ -228,10 +232,24 @@ mod tests {
         for text in [
             "", "*", "*.", "*.com", "*.localhost", "*.[::1]", "*.10.0.0.1", "http://docs.rs",
             "docs.rs/", "a b", "a..b", ".docs.rs", "docs.rs:", "docs.rs:http", "docs.rs:99999",
-            "user@docs.rs", "[::1", "[docs.rs]", "a*.docs.rs", "döcs.rs",
+            "docs.rs:+80", "user@docs.rs", "[::1", "[docs.rs]", "a*.docs.rs", "döcs.rs",
         ] {
             assert!(TrustedDestination::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn arguments_point_to_one_host_or_to_none() {
+        use serde_json::json;
+        let of =
+            |arguments| TrustedDestination::of_arguments(&arguments).map(|one| one.to_string());
+        let docs = Some("docs.rs".to_owned());
+        assert_eq!(of(json!({ "url": "https://docs.rs:8080/a" })), docs);
+        let nested =
+            json!({ "a": [{ "b": "http://docs.rs/1" }], "c": "https://docs.rs/2", "d": 1 });
+        assert_eq!(of(nested), docs);
+        assert_eq!(of(json!(["https://docs.rs/", "https://a.docs.rs/"])), None);
+        assert_eq!(of(json!({ "text": "see https://docs.rs/", "n": null })), None);
     }
 
     #[test]

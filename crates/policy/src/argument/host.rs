@@ -23,9 +23,8 @@ pub(super) fn is_entry(entry: &str) -> bool {
 
 fn fits(entry: &str, host: &str) -> bool {
     match entry.strip_prefix("*.") {
-        Some(parent) => {
-            host.strip_suffix(parent).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
-        }
+        // No label of a host is empty, so something stands before the dot.
+        Some(parent) => host.strip_suffix(parent).is_some_and(|rest| rest.ends_with('.')),
         None => entry == host,
     }
 }
@@ -126,10 +125,30 @@ mod tests {
             "https://example.com:99999",
             "mailto:a@example.com",
             "javascript://example.com\n",
+            "https://example.com/a b",
+            "https://example.com/a\u{7f}",
+            "https://example.com/a\\b",
+            "https://example.com:+80",
+            "https://example.com:000080",
+            "https://example.com:65536",
+            "http://[]/",
+            "http://[::1]:+80/",
+            "http://[::1]80/",
         ];
         for text in texts {
             assert_eq!(host_of(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_host_and_its_labels_have_a_greatest_length() {
+        let label = "a".repeat(63);
+        let most = format!("{label}.{label}.{label}.{}", "a".repeat(61));
+        assert_eq!(host_of(&most), Some(most.clone()));
+        assert_eq!(host_of(&format!("{most}a")), None);
+        assert_eq!(host_of(&format!("{label}.com")), Some(format!("{label}.com")));
+        assert_eq!(host_of(&format!("{label}a.com")), None);
+        assert_eq!(host_of("a.com:65535").as_deref(), Some("a.com"));
     }
 
     #[test]
@@ -138,7 +157,10 @@ mod tests {
         for text in ["example.com", "https://a.example.org", "https://a.b.example.org/"] {
             assert!(among(text, &entries), "{text}");
         }
-        for text in ["example.org", "a.example.com", "badexample.org", "example.org.evil.net"] {
+        for text in [
+            "example.org", "a.example.com", "badexample.org", "example.org.evil.net",
+            ".example.org",
+        ] {
             assert!(!among(text, &entries), "{text}");
         }
     }

@@ -133,10 +133,14 @@ mod tests {
         };
         assert!(list("/paths", json!(["notes/a", "notes/b"])));
         assert!(list("/paths/0", json!("notes/a")) && !list("/titles", json!(["notes/a"])));
-        let mut deep = json!("/data/a");
-        for _ in 0..=MAX_DEPTH {
-            deep = json!([deep]);
+        let deep = |wrap: fn(Value) -> Value, levels| {
+            (0..levels).fold(json!("/data/a"), |inner, _| wrap(inner))
+        };
+        let wraps: [fn(Value) -> Value; 2] =
+            [|inner| json!([inner]), |inner| json!({ "path": inner })];
+        for wrap in wraps {
+            assert!(inside(&deep(wrap, 16)));
+            assert!(!inside(&deep(wrap, 17)));
         }
-        assert!(!inside(&json!({ "path": "/data/a", "more": deep })));
     }
 }

@@ -33,6 +33,10 @@ fn each_test_holds_for_its_type_only() {
         (json!({ "domains": ["a.b"] }), json!("https://a.b/c"), json!("https://b.a/")),
         (json!({ "min_length": 2, "max_length": 2 }), json!("éé"), json!("é")),
         (json!({ "max_length": 1 }), json!([1]), json!({})),
+        (json!({ "holds_paths": true }), json!("/d"), json!("d")),
+        (json!({ "holds_paths": false }), json!("d"), json!(["/d"])),
+        (json!({ "paths_inside": ["/d"] }), json!(["/d/e"]), json!("/e")),
+        (json!({ "holds_paths": true, "paths_inside": ["/d"] }), json!("/d"), json!("/e")),
     ];
     for (tests, good, bad) in table {
         assert!(at_x(tests.clone(), json!({ "x": good })), "{tests}");
@@ -93,6 +97,39 @@ fn what_cannot_be_meant_is_refused() {
     ];
     for value in refused {
         assert!(serde_json::from_value::<ArgumentPredicate>(value.clone()).is_err(), "{value}");
+    }
+}
+
+#[test]
+fn lists_and_texts_of_a_test_are_bounded() {
+    let problem = |tests: Value| {
+        let mut tests = tests;
+        tests["at"] = json!("/x");
+        serde_json::from_value::<ArgumentPredicate>(tests).err().map(|error| error.to_string())
+    };
+    let many = |count: usize| vec!["a".to_owned(); count];
+    let list = "the condition at `/x`: a list has more than 1000 entries";
+    let text = "the condition at `/x`: a text is empty or has more than 4096 bytes";
+    for name in ["in", "glob", "prefix", "suffix", "inside", "paths_inside", "domains"] {
+        assert_eq!(problem(json!({ name: many(1_000) })), None, "{name}");
+        for count in [1_001, 1_500] {
+            assert_eq!(problem(json!({ name: many(count) })).as_deref(), Some(list), "{name}");
+        }
+    }
+    for name in ["prefix", "suffix", "inside", "paths_inside"] {
+        assert_eq!(problem(json!({ name: ["a".repeat(4_096)] })), None, "{name}");
+        for wrong in ["".to_owned(), "a".repeat(4_097), "a".repeat(9_000)] {
+            assert_eq!(problem(json!({ name: [wrong] })).as_deref(), Some(text), "{name}");
+        }
+    }
+    let crossed = Some("the condition at `/x`: the least is greater than the most".to_owned());
+    for (tests, expected) in [
+        (json!({ "min": 2, "max": 2 }), None),
+        (json!({ "min": 2, "max": 1.5 }), crossed.clone()),
+        (json!({ "min_length": 2, "max_length": 2 }), None),
+        (json!({ "min_length": 3, "max_length": 2 }), crossed),
+    ] {
+        assert_eq!(problem(tests.clone()), expected, "{tests}");
     }
 }
 
