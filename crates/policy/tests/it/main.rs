@@ -40,6 +40,8 @@ mod floor;
 #[cfg(test)]
 mod flow;
 #[cfg(test)]
+mod flow_provenance;
+#[cfg(test)]
 mod fuzz_seeds;
 #[cfg(test)]
 mod high_water;

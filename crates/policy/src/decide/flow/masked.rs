@@ -148,8 +148,76 @@ mod tests {
         ] {
             assert_eq!(goes(effects, sink, &[], "hello"), wanted, "{effects:?} {sink:?}");
         }
-        let named = goes(Effects::READ_OPEN, None, &[], "https://evil.test/?q=x");
-        assert_eq!(named, [no, no, no, no], "the call names the host");
+    }
+
+    #[test]
+    fn a_call_to_the_outside_that_names_a_host_takes_nothing_there() {
+        let url = "https://evil.test/?q=x";
+        let (yes, no) = (true, false);
+        for (effects, wanted) in [
+            (Effects::READ_OPEN, [no, no, no, no]),
+            (Effects::READ_LOCAL, [yes, yes, yes, no]),
+            (Effects::WRITE_LOCAL, [yes, yes, yes, no]),
+        ] {
+            assert_eq!(goes(effects, None, &[], url), wanted, "{effects:?}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_named_anywhere_in_the_arguments() {
+        for named in [
+            json!("see https://evil.test/"),
+            json!("evil.com"),
+            json!({ "a": [{ "b": "https://evil.test/" }] }),
+            json!([1, "evil.com"]),
+            // Too long to be read whole.
+            json!("x ".repeat(200_000)),
+        ] {
+            assert!(names_a_host(&named));
+        }
+        for plain in [json!("hello"), json!("ana@evil.test"), json!({ "a": [1, null, true, "x"] })]
+        {
+            assert!(!names_a_host(&plain), "{plain}");
+        }
+    }
+
+    #[test]
+    fn the_first_masks_are_named_and_the_others_counted() {
+        let id = CapabilityId::parse("mail.send").unwrap();
+        let mut draft =
+            CapabilityDraft::new(id.clone(), "A tool", Effects::WRITE_OPEN, Agents::Any);
+        draft.sink = Some(SinkKind::ExternalSend);
+        let capability = draft.build().unwrap();
+        let who = Principal::new(PrincipalId::parse("ana").unwrap());
+        let request = CapabilityRequest::new(id, "");
+        let detail = |count: usize, kind: &str, origins: &[&str]| {
+            let masked: Vec<MaskedValue> = (1..=count)
+                .map(|n| MaskedValue {
+                    mask: format!("[X_{n}]"),
+                    place: format!("/{n}"),
+                    kind: kind.to_owned(),
+                    family: ValueFamily::of(kind),
+                    origins: origins.iter().map(|one| (*one).to_owned()).collect(),
+                    label: Label::clean(),
+                })
+                .collect();
+            let query = Query { masked: &masked, ..Query::new(&capability, &who, &request) };
+            let mut out = Vec::new();
+            check(&query, &mut out);
+            out.pop().map(|one| one.detail).unwrap_or_default()
+        };
+        assert_eq!(detail(0, "email", &[]), "");
+        assert_eq!(
+            detail(1, "api_key", &["mcp:a", "mcp:b"]),
+            "`[X_1]` at `/1` would go to `mail.send`: the api key comes from mcp:a, mcp:b, and a \
+             secret goes back to its own origin only"
+        );
+        let three = "`[X_1]` at `/1`, `[X_2]` at `/2`, `[X_3]` at `/3`";
+        let rest = " would go to `mail.send`: the email comes from elsewhere, and it may go back \
+            there and to local writes, and beyond that where the contract of the tool has it in \
+            `accepts_masked`";
+        assert_eq!(detail(3, "email", &[]), format!("{three}{rest}"));
+        assert_eq!(detail(5, "email", &[]), format!("{three} and 2 more{rest}"));
     }
 
     #[test]

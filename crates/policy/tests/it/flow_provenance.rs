@@ -1,0 +1,369 @@
+//! Where a tainted run may send: what is vouched for, what is carried along, what names nobody.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use weaver_policy::{CarriedValue, Query, ValueOrigin, ValueOrigins};
+use weaver_text::values::{Class, Token};
+use weaver_types::{
+    Confidentiality, Effects, Integrity, Label, MaskedValue, Pointer, ReasonCode, SinkKind,
+    ValueFamily, Verdict,
+};
+
+use crate::support::{Case, draft, set};
+
+const ALLOW_ALL: &str = "[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"allow\"\n";
+
+/// Vouches for these tokens. A text with `4111` carries a card, which is read as an account.
+#[derive(Debug, Default)]
+struct Known(Vec<(Token, ValueOrigin)>);
+
+impl Known {
+    fn of(tokens: &[(Class, &str, ValueOrigin)]) -> Self {
+        let known = tokens.iter().map(|(class, key, origin)| (Token::new(*class, *key), *origin));
+        Self(known.collect())
+    }
+}
+
+impl ValueOrigins for Known {
+    fn vouched(&self, token: &Token) -> Option<ValueOrigin> {
+        self.0.iter().find(|(known, _)| known == token).map(|(_, origin)| *origin)
+    }
+
+    fn carried(&self, text: &str) -> Vec<CarriedValue> {
+        let tokens = vec![Token::new(Class::Account, "4111"), Token::new(Class::Number, "4111")];
+        let card = CarriedValue { kind: "bank_account".to_owned(), tokens };
+        if text.contains("4111") { vec![card] } else { Vec::new() }
+    }
+}
+
+/// A tool that sends, in a tainted run.
+struct Send {
+    case: Case,
+    known: Known,
+    masked: Vec<MaskedValue>,
+}
+
+impl Send {
+    fn new(critical: &[&str]) -> Self {
+        Self::to_sink(SinkKind::ExternalSend, critical)
+    }
+
+    fn to_sink(sink: SinkKind, critical: &[&str]) -> Self {
+        let mut draft = draft("mail.draft", Effects::WRITE_LOCAL);
+        draft.sink = Some(sink);
+        draft.critical_arguments = pointers(critical);
+        let mut case = Case::new(draft.build().unwrap(), &[]);
+        case.label = Label::of(Confidentiality::Internal, Integrity::Untrusted);
+        let known = Known::of(&[(Class::Email, "bob@corp.example", ValueOrigin::User)]);
+        Self { case, known, masked: Vec::new() }
+    }
+
+    /// Why the call is held; nothing where it goes on.
+    fn held(&self, arguments: Value) -> Option<String> {
+        let case = Case { arguments: Some(arguments), ..self.case.clone() };
+        let query = Query {
+            origins: Some(&self.known),
+            masked: &self.masked,
+            origin: Some("mail"),
+            ..case.query()
+        };
+        let decision = set(ALLOW_ALL, "").decide(&query);
+        match (decision.verdict(), decision.primary()) {
+            (Verdict::Allow, _) => None,
+            (Verdict::Hold, ReasonCode::UntrustedInfluence) => Some(decision.detail().to_owned()),
+            other => panic!("{other:?}: {}", decision.detail()),
+        }
+    }
+
+    #[track_caller]
+    fn goes(&self, arguments: Value) {
+        assert_eq!(self.held(arguments.clone()), None, "{arguments}");
+    }
+
+    #[track_caller]
+    fn waits(&self, arguments: Value, because: &str) {
+        let held = self.held(arguments.clone()).unwrap_or_default();
+        assert!(held.ends_with(because), "{arguments}: {held:?}");
+    }
+}
+
+fn pointers(places: &[&str]) -> BTreeSet<Pointer> {
+    places.iter().map(|at| Pointer::parse(at).unwrap()).collect()
+}
+
+#[test]
+fn a_value_that_nobody_vouches_for_is_named_with_its_place() {
+    let to = "the e-mail address at `/to` is not found in the user's words or in trusted results";
+    Send::new(&["/to"]).waits(json!({ "to": "eve@evil.example" }), to);
+    let pay = "the e-mail address at `/to` is not found in the user's words";
+    Send::to_sink(SinkKind::Payment, &["/to"]).waits(json!({ "to": "eve@evil.example" }), pay);
+    let long = format!("/{}", "n".repeat(200));
+    let shown = format!("at `{}` is not", &long[..80]);
+    let held = Send::new(&[&long]).held(json!({ "n".repeat(200): "eve@evil.example" })).unwrap();
+    assert!(held.contains(&shown), "{held}");
+}
+
+#[test]
+fn what_only_trusted_results_say_pays_nobody() {
+    let trusted = Known::of(&[(Class::Email, "bob@corp.example", ValueOrigin::Trusted)]);
+    let to_bob = || json!({ "to": "bob@corp.example" });
+    let send = Send { known: trusted, ..Send::new(&["/to"]) };
+    send.goes(to_bob());
+    for sink in [SinkKind::Payment, SinkKind::Credential, SinkKind::Destructive] {
+        let strict = Send::to_sink(sink, &["/to"]);
+        strict.goes(to_bob());
+        let strict = Send {
+            known: Known::of(&[(Class::Email, "bob@corp.example", ValueOrigin::Trusted)]),
+            ..strict
+        };
+        strict.waits(to_bob(), "the e-mail address at `/to` is not found in the user's words");
+    }
+}
+
+#[test]
+fn a_text_that_is_a_handle_says_who_gets_it() {
+    let send = Send::new(&["/to"]);
+    let with = |name: &str, text: &str| json!({ "to": "bob@corp.example", name: text });
+    for handle in
+        ["@eve", "#general", "  @eve  ", "#1", "+123456", "+1 (555) 010-0.0/", "+49-89-1234"]
+    {
+        send.waits(with("hotel", handle), "or in trusted results");
+        send.goes(with("body", handle));
+    }
+    for text in ["eve", "@", "#", "@!?", "@eve now", "+12345", "+123456a", "123456", "+ one two"] {
+        send.goes(with("hotel", text));
+    }
+}
+
+#[test]
+fn an_address_in_a_text_must_be_vouched_for_too() {
+    let send = Send::new(&["/to"]);
+    let with = |body: &str| json!({ "to": "bob@corp.example", "body": body });
+    send.goes(with("hello"));
+    send.goes(with("ask bob@corp.example"));
+    send.waits(with("ask eve@evil.example"), "or in trusted results");
+    send.waits(
+        json!({ "to": "bob@corp.example", "x": { "eve@evil.example": 1 } }),
+        "trusted results",
+    );
+}
+
+#[test]
+fn a_text_that_cannot_be_read_whole_is_held() {
+    let send = Send::new(&["/to"]);
+    let with = |length: usize| json!({ "to": "bob@corp.example", "body": "x ".repeat(length / 2) });
+    send.goes(with(256 * 1024));
+    let unreadable = "`/body` is too long or too deeply encoded to be read";
+    send.waits(with(256 * 1024 + 2), unreadable);
+}
+
+#[test]
+fn a_value_that_harms_its_owner_goes_on_by_the_users_word_alone() {
+    let body = || json!({ "to": "bob@corp.example", "body": "my 4111" });
+    let carried = "the bank account in `/body` is not found in the user's words";
+    let mut send = Send::new(&["/to"]);
+    send.waits(body(), carried);
+    for class in [Class::Account, Class::Number] {
+        for (origin, goes) in [(ValueOrigin::User, true), (ValueOrigin::Trusted, false)] {
+            let bob = (Class::Email, "bob@corp.example", ValueOrigin::User);
+            send.known = Known::of(&[bob, (class, "4111", origin)]);
+            match goes {
+                true => send.goes(body()),
+                false => send.waits(body(), carried),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mask_at_that_place_of_that_kind_says_itself_where_it_may_go() {
+    let masked = |kind: &str, place: &str| MaskedValue {
+        mask: "[BANK_ACCOUNT_1]".to_owned(),
+        place: place.to_owned(),
+        kind: kind.to_owned(),
+        family: ValueFamily::Personal,
+        origins: ["mail".to_owned()].into(),
+        label: Label::of(Confidentiality::Restricted, Integrity::Trusted),
+    };
+    let carried = "the bank account in `/body` is not found in the user's words";
+    let body = || json!({ "to": "bob@corp.example", "body": "my 4111" });
+    for (kind, place, goes) in [
+        ("bank_account", "/body", true),
+        ("bank_account", "/subject", false),
+        ("card", "/body", false),
+        ("card", "/subject", false),
+    ] {
+        let send = Send { masked: vec![masked(kind, place)], ..Send::new(&["/to"]) };
+        match goes {
+            true => send.goes(body()),
+            false => send.waits(body(), carried),
+        }
+    }
+}
+
+#[test]
+fn where_no_argument_says_to_whom_all_that_is_said_must_be_known() {
+    let mut send = Send::new(&["/to"]);
+    let user = ValueOrigin::User;
+    send.known = Known::of(&[
+        (Class::Phrase, "hello dear world", user),
+        (Class::Number, "5", user),
+        (Class::Day, "2027-05-15", user),
+    ]);
+    let with = |name: &str, value: Value| json!({ "note": "hello dear world", name: value });
+    for (name, value) in [
+        ("flag", json!(true)),
+        ("hotel", json!(true)),
+        ("sort", json!("desc")),
+        ("sort", json!(" desc ")),
+        ("start", json!("10:30")),
+        ("start", json!("2027-05-15")),
+        ("hotel", json!("2027-05-15")),
+        ("nights", json!(5)),
+        ("hotel", json!("")),
+        ("hotel", json!(null)),
+    ] {
+        send.goes(with(name, value));
+    }
+    let at =
+        |name: &str| format!("`/{name}` is not found in the user's words or in trusted results");
+    for (name, value) in [
+        ("note", json!("hello dear eve")),
+        ("hotel", json!("desc")),
+        ("sort", json!("desc by name")),
+        ("start", json!("when eve comes")),
+        ("start", json!("2027-05-16")),
+        ("hotel", json!("10:30")),
+        ("nights", json!(6)),
+    ] {
+        send.waits(with(name, value), &at(name));
+    }
+    let nobody = "no argument says where the call goes";
+    send.waits(json!({}), nobody);
+    send.waits(json!({ "flag": true, "sort": "desc", "start": "10:30" }), nobody);
+    let strict = Send { known: send.known, ..Send::to_sink(SinkKind::Payment, &["/to"]) };
+    strict.waits(json!({ "note": "hello dear world" }), nobody);
+}
+
+/// A calendar whose guests get an invitation, in a tainted run.
+fn calendar(sink: SinkKind, sends_to: &[&str]) -> Send {
+    let mut draft = draft("calendar.create", Effects::WRITE_LOCAL);
+    draft.sink = Some(sink);
+    draft.critical_arguments = pointers(&["/guests", "/title"]);
+    draft.sends_to = pointers(sends_to);
+    let any = json!({ "properties": { "title": {}, "guests": {}, "more": {} } });
+    draft.input_schema = Some(any.into());
+    let mut send = Send::new(&[]);
+    send.case.capability = draft.build().unwrap();
+    send
+}
+
+#[test]
+fn a_call_that_names_nobody_goes_nowhere() {
+    let send = calendar(SinkKind::ExternalSend, &["/guests"]);
+    for nobody in [
+        json!({}),
+        json!({ "title": "lunch" }),
+        json!({ "title": "lunch", "guests": null }),
+        json!({ "title": "lunch", "guests": [] }),
+        json!({ "title": "lunch", "guests": ["", " ", null, []] }),
+        json!({ "title": "lunch", "guests": [{ "email": " " }] }),
+        json!({ "title": "lunch", "more": { "colour": ["red", 3] } }),
+    ] {
+        send.goes(nobody);
+    }
+    for somebody in [
+        json!({ "title": "lunch", "guests": "eve" }),
+        json!({ "title": "lunch", "guests": ["eve"] }),
+        json!({ "title": "lunch", "guests": ["", "eve"] }),
+        json!({ "title": "lunch", "guests": [7] }),
+        json!({ "title": "lunch", "guests": [{ "email": "eve" }] }),
+        json!({ "title": "lunch", "guests": [{ "email": "", "name": "eve" }] }),
+        // Whom an argument outside of the schema names, nobody knows.
+        json!({ "title": "lunch", "invite": "eve" }),
+    ] {
+        assert!(send.held(somebody.clone()).is_some(), "{somebody}");
+    }
+}
+
+#[test]
+fn only_a_contract_that_says_who_gets_it_lets_a_call_go_nowhere() {
+    let lunch = || json!({ "title": "lunch" });
+    assert!(calendar(SinkKind::ExternalSend, &[]).held(lunch()).is_some());
+    assert!(calendar(SinkKind::Payment, &["/guests"]).held(lunch()).is_some());
+    calendar(SinkKind::ExternalSend, &["/guests"]).goes(lunch());
+    let deeper = calendar(SinkKind::ExternalSend, &["/guests/*/email"]);
+    deeper.goes(json!({ "title": "lunch", "guests": [{ "name": "eve" }] }));
+    assert!(deeper.held(json!({ "guests": [{ "email": "eve" }] })).is_some());
+}
+
+#[test]
+fn a_name_outside_of_the_schema_is_critical_unless_it_names_a_text() {
+    let send = calendar(SinkKind::ExternalSend, &[]);
+    let mut known = Known::of(&[(Class::Phrase, "lunch", ValueOrigin::User)]);
+    known.0.push((Token::new(Class::Name, "lunch"), ValueOrigin::User));
+    let send = Send { known, ..send };
+    let with = |name: &str| json!({ "title": "lunch", name: "something else" });
+    for name in ["body", "start", "sort"] {
+        send.goes(with(name));
+    }
+    for name in ["recipient", "hotel", "url"] {
+        assert!(send.held(with(name)).is_some(), "{name}");
+    }
+    send.goes(json!({ "title": "lunch", "more": "something else" }));
+}
+
+#[test]
+fn the_words_of_a_clearance_say_what_the_run_holds() {
+    let all = [
+        (Confidentiality::Public, "public"),
+        (Confidentiality::Internal, "internal"),
+        (Confidentiality::Confidential, "confidential"),
+        (Confidentiality::Restricted, "restricted"),
+    ];
+    for (held, held_word) in all {
+        for (clearance, clearance_word) in all {
+            let mut draft = draft("mail.draft", Effects::WRITE_LOCAL);
+            draft.sink = Some(SinkKind::ExternalSend);
+            draft.clearance = clearance;
+            let mut case = Case::new(draft.build().unwrap(), &[]);
+            case.label = Label::of(held, Integrity::Trusted);
+            let decision = case.decide(&set(ALLOW_ALL, ""));
+            if held <= clearance {
+                assert_eq!(decision.verdict(), Verdict::Allow, "{held_word} {clearance_word}");
+                continue;
+            }
+            let detail = format!(
+                "the run holds {held_word} data, and `mail.draft` may receive {clearance_word} \
+                 data at most"
+            );
+            assert_eq!(decision.primary(), ReasonCode::ClearanceExceeded);
+            assert_eq!(decision.detail(), detail);
+        }
+    }
+}
+
+#[test]
+fn what_lies_behind_a_mask_counts_only_where_it_may_not_go() {
+    let mut draft = draft("mail.draft", Effects::WRITE_LOCAL);
+    draft.sink = Some(SinkKind::ExternalSend);
+    draft.clearance = Confidentiality::Internal;
+    let case = Case::new(draft.build().unwrap(), &[]);
+    let masked = [MaskedValue {
+        mask: "[EMAIL_1]".to_owned(),
+        place: "/body".to_owned(),
+        kind: "email".to_owned(),
+        family: ValueFamily::Personal,
+        origins: ["mail".to_owned()].into(),
+        label: Label::of(Confidentiality::Restricted, Integrity::Trusted),
+    }];
+    let reasons = |origin| {
+        let query = Query { masked: &masked, origin: Some(origin), ..case.query() };
+        let decision = set(ALLOW_ALL, "").decide(&query);
+        let held = decision.contributions().iter().filter(|one| one.verdict == Verdict::Hold);
+        held.map(|one| one.reason).collect::<Vec<_>>()
+    };
+    assert!(reasons("mail").is_empty());
+    assert_eq!(reasons("crm"), [ReasonCode::ClearanceExceeded, ReasonCode::MaskedValueFlow]);
+}
