@@ -75,4 +75,21 @@ mod tests {
         }
         assert_eq!(verified.0.lock().unwrap().len(), 1);
     }
+
+    #[test]
+    fn as_many_are_remembered_as_the_bound_says_and_the_others_still_verify() {
+        let key = SigningKey::from_seed([1; 32]);
+        let verified = VerifiedSignatures::default();
+        let (digest, id) = (Kind::Standing.digest(b"one"), KeyId::parse("k1").unwrap());
+        for at in 0..66 {
+            let envelope = Envelope::sign(Kind::Standing, digest, id.clone(), &key, at).unwrap();
+            assert_eq!(verified.check(&envelope, digest, &key.public()), Ok(()));
+        }
+        assert_eq!(verified.0.lock().unwrap().len(), 64);
+    }
+
+    #[test]
+    fn what_was_verified_shows_nowhere() {
+        assert_eq!(format!("{:?}", VerifiedSignatures::default()), "VerifiedSignatures");
+    }
 }

@@ -30,6 +30,25 @@ fn every_field_and_every_argument_is_there() {
 }
 
 #[test]
+fn each_level_stands_further_in_than_the_one_above() {
+    let text = shown(json!({ "list": [[[1], { "a": 2 }], []] }));
+    let expected = "arguments:\n  \"list\":\n    -\n      -\n        - 1\n      -\n        \
+        \"a\": 2\n    - []\n";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn only_times_are_shown_as_times() {
+    let text = shown(json!({ "deadline": 1_800_000_840_000_000_i64 }));
+    assert!(text.contains("\nv: 1\n"), "{text}");
+    assert!(text.contains("\n  \"deadline\": 1800000840000000\n"), "{text}");
+    assert!(
+        text.contains("\nopened_at: 2027-01-15T07:59:00.000000Z (1799999940000000)\n"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_digest_at_its_end_is_the_one_that_is_signed() {
     let digest = request(1).digest().unwrap();
     assert!(request(1).render().unwrap().ends_with(&format!("\ndigest: {digest}\n")));

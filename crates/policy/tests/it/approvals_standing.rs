@@ -94,16 +94,29 @@ fn it_releases_what_rules_and_the_floor_hold_as_often_as_it_says() {
     let rules = held("min_trust = 900");
     let mut used = in_force();
     for left in [3, 2, 1] {
-        assert_eq!(used.left(), left);
+        assert_eq!((used.used(), used.left()), (3 - left, left));
         let release = release(&used, &Call::push(), &keys()).unwrap();
         let decision = Call::push().decide(&rules, Some(&release));
         assert_eq!(decision.primary(), ReasonCode::StandingApproval);
+        assert_eq!(release.people().into_iter().collect::<Vec<_>>(), ["alice"]);
         assert!(decision.allowed());
         used.consume(&release).unwrap();
     }
     assert_eq!(release(&used, &Call::push(), &keys()), Err(Rejection::UsedUp));
     let stored = serde_json::to_vec(&used).unwrap();
     assert_eq!(serde_json::from_slice::<StandingUse>(&stored).unwrap(), used);
+}
+
+#[test]
+fn a_standing_approval_has_at_most_16_signatures() {
+    let file = |count| {
+        let signed = sign(&standing(), &vec![ALICE; count]);
+        SignedFile::parse(&signed.to_json().unwrap()).map(|_| ())
+    };
+    assert_eq!(file(16), Ok(()));
+    let problem = "it has more than 16 signatures".to_owned();
+    assert_eq!(file(17), Err(Rejection::Malformed { problem }));
+    assert_eq!(file(0), Err(Rejection::Unsigned));
 }
 
 #[test]

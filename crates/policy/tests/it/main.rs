@@ -10,6 +10,8 @@ mod approvals;
 #[cfg(test)]
 mod approvals_attacks;
 #[cfg(test)]
+mod approvals_bounds;
+#[cfg(test)]
 mod approvals_golden;
 #[cfg(test)]
 mod approvals_operator;
