@@ -83,6 +83,112 @@ fn a_declared_place_covers_what_is_below_it() {
     assert!(covers(&at("/a~1b"), &["a/b"]));
 }
 
+#[test]
+fn a_schema_is_read_where_it_declares_its_members() {
+    for (schema, whole) in [
+        (json!({ "additionalProperties": false }), false),
+        (json!({ "additionalProperties": true }), true),
+        (json!({ "type": "object" }), false),
+        (json!({ "type": "string" }), true),
+        (json!({ "type": "object", "title": "T" }), true),
+        (json!({ "title": "T" }), true),
+        (json!({}), true),
+        (json!({ "properties": {} }), false),
+        (json!({ "anyOf": [] }), false),
+        (json!({ "oneOf": [] }), false),
+        (json!({ "allOf": [] }), false),
+    ] {
+        let expected = if whole { vec![""] } else { vec![] };
+        assert_eq!(found(schema.clone(), SinkKind::Payment), expected, "{schema}");
+    }
+}
+
+#[test]
+fn what_lies_too_deep_is_critical_as_a_whole() {
+    let nested = |levels| {
+        let leaf = json!({ "properties": { "to": {} } });
+        (0..levels).fold(leaf, |inner, _| json!({ "properties": { "x": inner } }))
+    };
+    let send = SinkKind::ExternalSend;
+    assert_eq!(found(nested(4), send), ["/x/x/x/x/to"]);
+    assert_eq!(found(nested(5), send), ["/x/x/x/x/x/to"]);
+    assert_eq!(found(nested(6), send), ["/x/x/x/x/x/x"]);
+    assert_eq!(found(nested(9), send), ["/x/x/x/x/x/x"]);
+}
+
+#[test]
+fn what_lies_beyond_the_bound_on_schemas_is_critical() {
+    let wide = |count| {
+        let names = (0..count).map(|n| (format!("part{n:03}x"), json!({ "type": "string" })));
+        json!({ "properties": names.collect::<Map<_, _>>() })
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(found(wide(511), SinkKind::ExternalSend), none);
+    assert_eq!(found(wide(512), SinkKind::ExternalSend), ["/part511x"]);
+    assert_eq!(found(wide(514), SinkKind::ExternalSend).len(), 3);
+}
+
+#[test]
+fn at_a_strict_sink_a_group_is_read_and_not_critical_itself() {
+    let hotel = || json!({ "type": "object", "properties": { "city": {}, "title": {} } });
+    let schema = json!({
+        "$defs": { "hotel": hotel() },
+        "properties": {
+            "plain": {},
+            "stay": hotel(),
+            "list": { "type": "array", "items": hotel() },
+            "entries": { "type": "array", "items": hotel() },
+            "named": { "$ref": "#/$defs/hotel" },
+            "named_entries": { "items": { "$ref": "#/$defs/hotel" } },
+            "texts": { "items": { "type": "string" } },
+            "odd": { "properties": 1 },
+            "nothing": { "type": "boolean" },
+        },
+    });
+    assert_eq!(
+        found(schema.clone(), SinkKind::Payment),
+        [
+            "/entries/*/city", "/list", "/named/city", "/named_entries/*/city", "/odd", "/plain",
+            "/stay/city",
+        ]
+    );
+    // A `list` may name receivers.
+    assert_eq!(found(schema, SinkKind::ExternalSend), ["/list"]);
+}
+
+#[test]
+fn a_name_alone_tells_whether_an_argument_is_critical() {
+    let (none, send, pay) = (SinkKind::None, SinkKind::ExternalSend, SinkKind::Payment);
+    for (name, critical) in [
+        ("to", [false, true, true]),
+        ("amount", [false, true, true]),
+        ("hotel", [false, false, true]),
+        ("subject", [false, false, false]),
+        ("start_date", [false, false, false]),
+        ("limit", [false, false, false]),
+    ] {
+        assert_eq!([none, send, pay].map(|sink| is_critical(name, sink)), critical, "{name}");
+    }
+    for sink in [SinkKind::Credential, SinkKind::Destructive] {
+        assert!(is_critical("hotel", sink));
+    }
+}
+
+#[test]
+fn references_are_followed_from_the_root() {
+    let schema = |reference: &str| {
+        json!({
+            "$defs": { "a/b": { "properties": { "url": {} } }, "list": [{}], "text": "x" },
+            "properties": { "x": { "$ref": reference } },
+        })
+    };
+    let send = SinkKind::ExternalSend;
+    assert_eq!(found(schema("#/$defs/a~1b"), send), ["/x/url"]);
+    for lost in ["#/$defs/none", "#/$defs/text", "other.json", "#$defs", "#/$defs/a~1b/url"] {
+        assert_eq!(found(schema(lost), send), ["/x"], "{lost}");
+    }
+}
+
 /// Names under which tools take somebody who gets something.
 const RECEIVERS: &str = "to cc bcc recipients receiver send_to forward_to audience addressee \
     attendees guests invitees members users assignees reviewers watchers followers share_with \
