@@ -34,6 +34,8 @@ mod documents;
 #[cfg(test)]
 mod drift;
 #[cfg(test)]
+mod drift_schemas;
+#[cfg(test)]
 mod enforcement;
 #[cfg(test)]
 mod explain;
