@@ -28,6 +28,8 @@ mod approvals_vectors;
 #[cfg(test)]
 mod baseline;
 #[cfg(test)]
+mod contract_globs;
+#[cfg(test)]
 mod contracts;
 #[cfg(test)]
 mod documents;
