@@ -245,11 +245,38 @@ mod tests {
             format!("# {deep}\nx = 1"),
             format!("x = [ # {deep}\n1]"),
             format!("x = \"\"\"a\"\"\"\"\" # {deep}"),
+            format!("x = \"\"\"a\"b {deep}\"\"\""),
+            format!("x = \"\"\"\nx {deep}\n\"\"\""),
+            format!("x = '''\nx {deep}\n'''"),
+            format!("[a] # {}\n", ".".repeat(40)),
+            format!("[\"{}\"]\n", ".".repeat(40)),
         ] {
             assert_eq!(code(&text), None, "{text}");
         }
         assert_eq!(code(&format!("x = \"a\"\ny = {deep}")), Some("policy.too_deep"));
         assert_eq!(code(&format!("x = 'a\\'\ny = {deep}")), Some("policy.too_deep"));
         assert_eq!(code(&format!("x = \"\"\"a\"\"\"\ny = {deep}")), Some("policy.too_deep"));
+        // In single quotes a backslash is no escape, and a text of one line ends with its line.
+        assert_eq!(code(&format!("x = ['a\\', {deep}")), Some("policy.too_deep"));
+        assert_eq!(code(&format!("x = \"a\ny = {deep}")), Some("policy.too_deep"));
+        assert_eq!(code(&format!("x = \"\\\\\"\ny = {deep}")), Some("policy.too_deep"));
+        let just = "[".repeat(33);
+        assert_eq!(code(&format!("x = \"\"\"a\"\"\"\ny = {just}")), Some("policy.too_deep"));
+        assert_eq!(code(&format!("['a'.{}b]\n", "a.".repeat(32))), Some("policy.too_deep"));
+    }
+
+    #[test]
+    fn names_may_have_as_many_levels_as_tables_may_nest() {
+        let header = |dots| code(&format!("[{}a]\n", "a.".repeat(dots)));
+        assert_eq!((header(31), header(32)), (None, Some("policy.too_deep")));
+        let list = |dots| code(&format!("[[{}a]]\n", "a.".repeat(dots)));
+        assert_eq!((list(31), list(32)), (None, Some("policy.too_deep")));
+        let key = |dots| code(&format!("{}a = 1\n", "a.".repeat(dots)));
+        assert_eq!((key(32), key(33)), (None, Some("policy.too_deep")));
+        // Dots of another line, entry or level are others.
+        for ends in ["\n", ",", "=", "{", "["] {
+            let text = format!("x = {{ {0}a {ends} {0}a = 1", "a.".repeat(20));
+            assert_eq!(code(&text), None, "{ends:?}");
+        }
     }
 }

@@ -32,6 +32,10 @@ mod contract_globs;
 #[cfg(test)]
 mod contracts;
 #[cfg(test)]
+mod document_bounds;
+#[cfg(test)]
+mod document_values;
+#[cfg(test)]
 mod documents;
 #[cfg(test)]
 mod drift;

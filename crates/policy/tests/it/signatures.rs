@@ -257,3 +257,30 @@ fn keys_that_are_not_believed_delegate_to_nobody() {
     files.envelopes[2] = Some(envelope(Kind::Keys, &files.texts[2], &attacker));
     assert_eq!(files.codes(), ["policy.signature_key"; 2]);
 }
+
+#[test]
+fn each_finding_about_a_signature_says_what_to_do() {
+    let said = |files: &Files| {
+        let error = files.load_at(NOW).unwrap_err();
+        let finding = &error.findings()[0];
+        (finding.code, finding.remedy.clone())
+    };
+    let let_sign =
+        "sign it with the root key, or with a key that the keys document lets sign it now";
+    let policy = "documents = \"policy\"";
+    let of = |code: &'static str, remedy: &str| (code, remedy.to_owned());
+    assert_eq!(said(&delegated(policy, 1, 40, NOW)), of("policy.signer_document", let_sign));
+    let over = format!("{BOTH}\nnot_after = {}", NOW.rfc3339());
+    assert_eq!(said(&delegated(&over, 0, 40, NOW)), of("policy.signer_void", let_sign));
+    let root_key = "sign it with the root key of this installation, or correct the root key";
+    assert_eq!(said(&delegated(BOTH, 0, 41, NOW)), of("policy.signature_key", root_key));
+    let mut files = signed();
+    files.envelopes.swap(0, 1);
+    let beside = "put the signature beside the document it belongs to";
+    assert_eq!(said(&files), of("policy.signature_kind", beside));
+    let mut files = signed();
+    files.envelopes[0] = None;
+    let (code, remedy) = said(&files);
+    assert_eq!(code, "policy.signature_missing");
+    assert!(remedy.starts_with("read what changed, then run `weaver sign "), "{remedy}");
+}
