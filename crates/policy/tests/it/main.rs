@@ -46,6 +46,8 @@ mod enforcement;
 #[cfg(test)]
 mod explain;
 #[cfg(test)]
+mod explain_conditions;
+#[cfg(test)]
 mod floor;
 #[cfg(test)]
 mod flow;
