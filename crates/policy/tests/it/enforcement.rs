@@ -67,6 +67,7 @@ fn a_policy_that_observes_lets_through_what_it_would_have_denied_or_held() {
 
     let allowed = on_rung(Rung::L0).decide(&observing(ALLOW_ALL));
     assert_eq!(would_have(&allowed), (Verdict::Allow, ReasonCode::RuleAllow));
+    assert_eq!((allowed.primary(), allowed.detail()), (ReasonCode::RuleAllow, "rule `all`"));
     assert_eq!(allowed.not_enforced(), None);
 }
 
@@ -146,6 +147,34 @@ fn an_observed_rule_neither_stops_nor_allows() {
         assert_eq!(answer(rule(effect, "observe")), (Verdict::Deny, would));
     }
     assert_eq!(answer(rule("allow", "observe")), (Verdict::Deny, Verdict::Allow));
+}
+
+#[test]
+fn only_what_would_have_stopped_a_call_is_recorded_of_a_rule_that_observes() {
+    let rule = |name: &str, effect: &str, enforcement: &str| {
+        format!(
+            "[[rules]]\nname = \"{name}\"\nmatch = {{}}\neffect = \"{effect}\"\n\
+             enforcement = \"{enforcement}\"\n"
+        )
+    };
+    let recorded = |rules: &str| {
+        let decision = Case::new(host("x", Effects::READ_LOCAL), &[]).decide(&second_form(rules));
+        let all = decision.contributions().iter();
+        let not_enforced = all.filter(|one| one.reason == ReasonCode::NotEnforced);
+        not_enforced.map(|one| one.detail.clone()).collect::<Vec<_>>()
+    };
+    let denied = "not enforced; it would have been denied (explicit_deny_rule): rule `d`";
+    let held = "not enforced; it would have been held (approval_required): rule `h`";
+    for (rules, expected) in [
+        (rule("d", "deny", "observe") + ALLOW_ALL, vec![denied]),
+        (rule("h", "require_approval", "observe") + ALLOW_ALL, vec![held]),
+        (rule("d", "deny", "enforce") + ALLOW_ALL, vec![]),
+        (rule("a", "allow", "observe"), vec![]),
+        (rule("a", "allow", "observe") + "require.roles = { any = [\"r\"] }\n", vec![]),
+        (rule("d", "deny", "enforce") + &rule("a", "allow", "observe"), vec![]),
+    ] {
+        assert_eq!(recorded(&rules), expected, "{rules}");
+    }
 }
 
 #[test]

@@ -250,6 +250,8 @@ fn beyond_sixteen_denials_each_code_still_speaks() {
     let decision = plain().decide(&set(&rules, ""));
     assert_eq!(decision.contributions().len(), 18);
     assert!(decision.contributions().iter().any(|c| c.reason == ReasonCode::MissingRole));
+    let details: Vec<_> = decision.contributions().iter().map(|c| c.detail.as_str()).collect();
+    assert!(details.contains(&"23 more rules") && details.contains(&"1 more rules"), "{details:?}");
 }
 
 #[test]

@@ -66,6 +66,8 @@ mod naive;
 #[cfg(test)]
 mod oracle;
 #[cfg(test)]
+mod policy_set;
+#[cfg(test)]
 mod reference_flow;
 #[cfg(test)]
 mod rules;
