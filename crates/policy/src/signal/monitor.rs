@@ -26,12 +26,12 @@ pub struct SignalMonitor {
 impl fmt::Debug for SignalMonitor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.sources.iter().map(|source| source.name()).collect();
-        f.debug_struct("Watch").field("sources", &names).finish_non_exhaustive()
+        f.debug_struct("SignalMonitor").field("sources", &names).finish_non_exhaustive()
     }
 }
 
 impl SignalMonitor {
-    /// A watch with these sources.
+    /// A monitor with these sources.
     #[must_use]
     pub fn new(sources: Vec<Arc<dyn SignalSource>>) -> Self {
         Self { sources, calibration: None, book: BeliefBook::new() }

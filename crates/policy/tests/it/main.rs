@@ -74,6 +74,10 @@ mod rules;
 #[cfg(test)]
 mod schema;
 #[cfg(test)]
+mod signal_calibration;
+#[cfg(test)]
+mod signal_sources;
+#[cfg(test)]
 mod signals;
 #[cfg(test)]
 mod signatures;
