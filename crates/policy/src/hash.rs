@@ -52,3 +52,36 @@ impl Hasher for NameHasher {
         self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn hash(bytes: &[u8]) -> u64 {
+        let mut hasher = NameHasher::default();
+        hasher.write(bytes);
+        hasher.finish()
+    }
+
+    #[test]
+    fn names_that_differ_in_one_letter_anywhere_have_other_hashes() {
+        let mut names = BTreeSet::new();
+        for length in 1..=20 {
+            for place in 0..length {
+                for letter in b'a'..=b'z' {
+                    let mut name = vec![b'm'; length];
+                    name[place] = letter;
+                    names.insert(name);
+                }
+            }
+        }
+        let hashes: BTreeSet<u64> = names.iter().map(|name| hash(name)).collect();
+        assert_eq!(hashes.len(), names.len());
+        // A table with as many places as names takes its place from the low bits.
+        let mask = (names.len().next_power_of_two() - 1) as u64;
+        let places: BTreeSet<u64> = hashes.iter().map(|hash| hash & mask).collect();
+        assert!(places.len() > names.len() / 2, "{} of {}", places.len(), names.len());
+    }
+}

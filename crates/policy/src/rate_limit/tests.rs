@@ -4,7 +4,7 @@ use super::*;
 use crate::limit::RoleLimit;
 use crate::matching::Match;
 use crate::pattern::Pattern;
-use crate::window::MAX_GROUPS;
+use crate::window::{MAX_GROUPS, MAX_REMEMBERED};
 use weaver_types::{
     Capability, CapabilityRequest, Effects, Principal, PrincipalId, RunId, Timestamp, ToolSpec,
 };
@@ -161,8 +161,69 @@ fn a_full_table_denies_until_calls_leave_it() {
     assert_eq!(waits(&windows, &world.at(1), &limits), Some(60_000));
     world.who.id = PrincipalId::parse("p7").unwrap();
     assert_eq!(waits(&windows, &world.at(1), &limits), None);
+    windows.record(&world.at(1), &limits);
+    assert_eq!(waits(&windows, &world.at(2), &limits), Some(60_000));
     world.who.id = PrincipalId::parse("new").unwrap();
+    windows.record(&world.at(2), &limits);
+    assert_eq!((windows.groups.len(), windows.remembered), (MAX_GROUPS, MAX_GROUPS + 1));
+    assert_eq!(waits(&windows, &world.at(60_000_001), &limits), None);
+    windows.record(&world.at(60_000_001), &limits);
+    assert_eq!(windows.groups.len(), 1);
+}
+
+#[test]
+fn no_more_calls_are_remembered_than_the_bound_says() {
+    let (other, world) = (world("a", "bo"), world("a", "ana"));
+    let limits = [Limit::new("l", u32::MAX, 60)];
+    let mut windows = Windows::new();
+    windows.record(&world.at(0), &limits);
+    let filled = |windows: &Windows, count: usize| {
+        let mut windows = windows.clone();
+        let query = world.at(0);
+        windows.groups.update(GroupRef::of(&limits[0], &query), |times| {
+            times.calls = std::iter::repeat_n(query.now, count).collect();
+        });
+        windows.remembered = count;
+        windows
+    };
+    let mut windows = filled(&windows, MAX_REMEMBERED - 1);
+    assert_eq!(waits(&windows, &world.at(1), &limits), None);
+    windows.record(&world.at(1), &limits);
+    assert_eq!(windows.remembered, MAX_REMEMBERED);
+    // Full, for a group that is known as for another.
+    assert_eq!(waits(&windows, &world.at(2), &limits), Some(60_000));
+    assert_eq!(waits(&windows, &other.at(2), &limits), Some(60_000));
+    windows.record(&world.at(2), &limits);
+    windows.record(&other.at(2), &limits);
+    assert_eq!(windows.remembered, MAX_REMEMBERED);
+    // What no longer counts makes room again.
     assert_eq!(waits(&windows, &world.at(60_000_000), &limits), None);
     windows.record(&world.at(60_000_000), &limits);
-    assert_eq!(windows.groups.len(), 1);
+    assert_eq!(windows.remembered, 2);
+}
+
+#[test]
+fn a_limit_that_is_gone_counts_nothing_any_more() {
+    let (world, limits) = (world("a", "ana"), [Limit::new("l", 1, 60), Limit::new("m", 1, 60)]);
+    let mut windows = Windows::new();
+    windows.record(&world.at(0), &limits);
+    assert_eq!((windows.groups.len(), windows.remembered), (2, 2));
+    windows.keep(&limits[..1]);
+    assert_eq!((windows.groups.len(), windows.remembered), (1, 1));
+    assert!(waits(&windows, &world.at(1), &limits[..1]).is_some());
+    assert!(waits(&windows, &world.at(1), &limits[1..]).is_none());
+}
+
+#[test]
+fn forgotten_calls_are_cleared_away_once_a_minute() {
+    let (world, limits) = (world("a", "ana"), [Limit::new("l", 9, 1)]);
+    let after = |last| {
+        let mut windows = Windows::new();
+        for at in [0, 30_000_000, last] {
+            windows.record(&world.at(at), &limits);
+        }
+        windows.remembered
+    };
+    assert_eq!(after(59_999_999), 3);
+    assert_eq!(after(60_000_000), 1);
 }

@@ -32,7 +32,7 @@ impl GroupRef<'_> {
 }
 
 /// The same, kept.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Group {
     limit: String,
     tenant: Tenant,
@@ -93,14 +93,6 @@ impl Ord for dyn GroupName + '_ {
     }
 }
 
-impl PartialEq for Group {
-    fn eq(&self, other: &Self) -> bool {
-        self.view() == other.view()
-    }
-}
-
-impl Eq for Group {}
-
 impl PartialOrd for Group {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
@@ -160,5 +152,36 @@ impl Groups {
     /// Keeps the groups of which this says so, by the name of their limit.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&str, &mut Times) -> bool) {
         self.0.retain(|group, times| keep(&group.limit, times));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_found_by_the_view_of_it_and_by_no_other() {
+        let (tenant, other_tenant) = (Tenant::default(), Tenant::parse("other").unwrap());
+        let principal = PrincipalId::parse("ana").unwrap();
+        let view = GroupRef {
+            limit: "l",
+            tenant: &tenant,
+            principal: Some(&principal),
+            capability: None,
+            run: None,
+            agent: None,
+        };
+        let group = view.to_group();
+        let name: &dyn GroupName = &group;
+        let equal = |other: GroupRef<'_>| {
+            let order = name.partial_cmp(&other as &dyn GroupName);
+            assert_eq!(order, Some(name.cmp(&other as &dyn GroupName)));
+            assert_eq!(group.partial_cmp(&other.to_group()), order);
+            *name == *(&other as &dyn GroupName)
+        };
+        assert!(equal(view));
+        assert!(!equal(GroupRef { limit: "m", ..view }));
+        assert!(!equal(GroupRef { tenant: &other_tenant, ..view }));
+        assert!(!equal(GroupRef { principal: None, ..view }));
     }
 }
