@@ -230,6 +230,7 @@ fn overridden_by(base: ResolvedContract, exact: &Contract) -> ResolvedContract {
         clearance: exact.clearance.or(base.clearance),
         idempotent: exact.idempotent.or(base.idempotent),
         timeout_ms: exact.timeout_ms.or(base.timeout_ms),
+        // Not joined: `hidden` asks the entries themselves.
         visible: exact.visible,
         preconditions: or_base(exact.preconditions, base.preconditions),
         critical_arguments: or_base(exact.critical_arguments, base.critical_arguments),

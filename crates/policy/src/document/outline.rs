@@ -224,6 +224,7 @@ mod tests {
         assert_eq!(code(&many("a = 0.1\n", MAX_ENTRIES + 1)), Some("policy.too_many"));
         assert_eq!(code(&many("a.b = 1\n", MAX_TABLES + 1)), Some("policy.too_many"));
         assert_eq!(code(&many("[a]\nb = 1\n", MAX_ENTRIES + 1)), None);
+        assert_eq!(code(&many("[a]\n", MAX_TABLES)), None);
         assert_eq!(code(&many("[a]\n", MAX_TABLES + 1)), Some("policy.too_many"));
         assert_eq!(code(&format!("x = [{}]", many("1,", MAX_ENTRIES))), None);
         assert_eq!(

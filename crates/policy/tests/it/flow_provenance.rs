@@ -99,7 +99,7 @@ fn a_value_that_nobody_vouches_for_is_named_with_its_place() {
     let pay = "the e-mail address at `/to` is not found in the user's words";
     Send::to_sink(SinkKind::Payment, &["/to"]).waits(json!({ "to": "eve@evil.example" }), pay);
     let long = format!("/{}", "n".repeat(200));
-    let shown = format!("at `{}` is not", &long[..80]);
+    let shown = format!("at `/{}` is not", "n".repeat(79));
     let held = Send::new(&[&long]).held(json!({ "n".repeat(200): "eve@evil.example" })).unwrap();
     assert!(held.contains(&shown), "{held}");
 }
