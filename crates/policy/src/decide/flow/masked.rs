@@ -51,7 +51,7 @@ pub(super) fn check(query: &Query<'_>, out: &mut Vec<Contribution>) {
 /// | the tool | personal data | a secret |
 /// |---|---|---|
 /// | of the server that the value came from | yes | unless the tool sends or pays |
-/// | the same, reaching out to a host that the call names | no | no |
+/// | the same, reaching out to a host that the call names | where it counts as a sink | no |
 /// | of another server, closed world, no payment and no credential | yes | no |
 /// | any other | no | no |
 /// | with the kind in `accepts_masked` | yes | of its own server |
@@ -63,7 +63,8 @@ pub(super) fn may_go(query: &Query<'_>, value: &MaskedValue) -> bool {
         return true;
     }
     let (sink, open) = (capability.sink(), spec.effects.world == World::Open);
-    if own && open && sink == SinkKind::None && query.arguments.is_none_or(names_a_host) {
+    let reaches_out = || own && open && query.arguments.is_none_or(names_a_host);
+    if (is_secret || sink == SinkKind::None) && reaches_out() {
         return false;
     }
     match sink {
@@ -158,6 +159,8 @@ mod tests {
             (Effects::READ_OPEN, [no, no, no, no]),
             (Effects::READ_LOCAL, [yes, yes, yes, no]),
             (Effects::WRITE_LOCAL, [yes, yes, yes, no]),
+            (Effects::WRITE_OPEN, [yes, no, no, no]),
+            (Effects::UNDECLARED, [yes, no, no, no]),
         ] {
             assert_eq!(goes(effects, None, &[], url), wanted, "{effects:?}");
         }

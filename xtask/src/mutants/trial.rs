@@ -1,0 +1,222 @@
+//! The tests, each alone in its process: which mutants it reaches, and which it catches.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::build::Build;
+use super::listing::Mutant;
+
+/// How many tests are given to one process at most; the first gets one.
+const MOST_AT_ONCE: usize = 200;
+/// What a process may take beside five times what its tests take otherwise.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// What became of a mutant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A test failed.
+    Caught,
+    /// A test did not end.
+    Stuck,
+    /// Tests reach it, and pass.
+    Missed,
+    /// No test reaches it.
+    Unreached,
+}
+
+impl Outcome {
+    /// How it survived.
+    pub fn survives(self) -> Option<&'static str> {
+        match self {
+            Self::Caught | Self::Stuck => None,
+            Self::Missed => Some("missed"),
+            Self::Unreached => Some("unreached"),
+        }
+    }
+}
+
+/// A test that passes.
+#[derive(Debug)]
+struct Test {
+    program: PathBuf,
+    name: String,
+    takes: Duration,
+}
+
+/// The tests of a crate.
+pub struct Tests {
+    folder: PathBuf,
+    all: Vec<Test>,
+    /// By mutant, the tests that reach it.
+    reaching: HashMap<usize, Vec<usize>>,
+}
+
+/// How a process ended.
+enum End {
+    Passed,
+    Failed,
+    Stuck,
+}
+
+impl Tests {
+    /// Runs every test once with nothing broken.
+    ///
+    /// # Errors
+    /// When one fails.
+    pub fn run(build: &Build) -> Result<Self> {
+        let mut named = Vec::new();
+        for program in &build.programs {
+            let ignored = list(program, &["--ignored"])?;
+            let all = list(program, &[])?.into_iter().filter(|name| !ignored.contains(name));
+            named.extend(all.map(|name| (program.clone(), name)));
+        }
+        let tests = Mutex::new(Self {
+            folder: build.folder.clone(),
+            all: Vec::new(),
+            reaching: HashMap::new(),
+        });
+        let failed = Mutex::new(Vec::new());
+        for_each(&named, |at, (program, name)| {
+            let reached = std::env::temp_dir().join(format!("reached-{}-{at}", std::process::id()));
+            let begin = Instant::now();
+            let variable = ("MUTANTS_REACHED", reached.as_os_str().to_owned());
+            let end = process(&build.folder, program, &[name], variable, Duration::from_secs(300));
+            let takes = begin.elapsed();
+            let ids = fs::read_to_string(&reached).unwrap_or_default();
+            let _ = fs::remove_file(&reached);
+            if !matches!(end, Ok(End::Passed)) {
+                failed.lock().expect("no holder panics").push(name.clone());
+                return;
+            }
+            let mut tests = tests.lock().expect("no holder panics");
+            let number = tests.all.len();
+            tests.all.push(Test { program: program.clone(), name: name.clone(), takes });
+            for id in ids.lines().filter_map(|id| id.parse().ok()) {
+                let reaching: &mut Vec<usize> = tests.reaching.entry(id).or_default();
+                if !reaching.contains(&number) {
+                    reaching.push(number);
+                }
+            }
+        });
+        let failed = failed.into_inner().expect("no holder panics");
+        if !failed.is_empty() {
+            bail!("with nothing broken, these tests fail: {}", failed.join(", "));
+        }
+        Ok(tests.into_inner().expect("no holder panics"))
+    }
+
+    /// Tries each of the mutants; the outcomes are in their order.
+    pub fn try_all(&self, mutants: &[&Mutant], limit: f64) -> Vec<Outcome> {
+        let outcomes = Mutex::new(vec![Outcome::Unreached; mutants.len()]);
+        let done = AtomicUsize::new(0);
+        for_each(mutants, |at, mutant| {
+            let outcome = self.try_one(mutant.id, Duration::from_secs_f64(limit));
+            outcomes.lock().expect("no holder panics")[at] = outcome;
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if done.is_multiple_of(100) {
+                eprintln!("{done} of {} mutants tried", mutants.len());
+            }
+        });
+        outcomes.into_inner().expect("no holder panics")
+    }
+
+    fn try_one(&self, mutant: usize, limit: Duration) -> Outcome {
+        let Some(reaching) = self.reaching.get(&mutant) else { return Outcome::Unreached };
+        let mut tests: Vec<&Test> = reaching.iter().map(|test| &self.all[*test]).collect();
+        tests.sort_by_key(|test| test.takes);
+        let mut together = Duration::ZERO;
+        tests.retain(|test| {
+            let first = together.is_zero();
+            together += test.takes;
+            first || together <= limit
+        });
+        tests.sort_by(|a, b| (&a.program, a.takes).cmp(&(&b.program, b.takes)));
+        let mut at_once = 1;
+        for of_program in tests.chunk_by(|a, b| a.program == b.program) {
+            let mut rest = of_program;
+            while !rest.is_empty() {
+                let (now, later) = rest.split_at(at_once.min(rest.len()));
+                let takes: Duration = now.iter().map(|test| test.takes).sum();
+                let names: Vec<&String> = now.iter().map(|test| &test.name).collect();
+                let variable = ("MUTANT", mutant.to_string().into());
+                let program = &now[0].program;
+                match process(&self.folder, program, &names, variable, takes * 5 + GRACE) {
+                    Ok(End::Passed) => {}
+                    Ok(End::Failed) | Err(_) => return Outcome::Caught,
+                    Ok(End::Stuck) => return Outcome::Stuck,
+                }
+                rest = later;
+                at_once = (at_once * 3).min(MOST_AT_ONCE);
+            }
+        }
+        Outcome::Missed
+    }
+}
+
+/// The names of the tests in a program.
+fn list(program: &PathBuf, more: &[&str]) -> Result<Vec<String>> {
+    let output = Command::new(program).args(["--list", "--format", "terse"]).args(more).output();
+    let output = output.with_context(|| format!("cannot start {}", program.display()))?;
+    let text = String::from_utf8(output.stdout)?;
+    Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+}
+
+/// Runs some tests of a program in one process, and ends it when it takes too long.
+fn process(
+    folder: &PathBuf,
+    program: &PathBuf,
+    tests: &[&String],
+    (variable, value): (&str, std::ffi::OsString),
+    at_most: Duration,
+) -> Result<End> {
+    let mut child = Command::new(program)
+        .args(["--exact", "--test-threads=1", "--quiet"])
+        .args(tests)
+        .env(variable, value)
+        .env("CARGO_MANIFEST_DIR", folder)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let begin = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(if status.success() { End::Passed } else { End::Failed });
+        }
+        if begin.elapsed() > at_most {
+            child.kill()?;
+            child.wait()?;
+            return Ok(End::Stuck);
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+/// Does something with each item, as many at once as there are processors.
+fn for_each<T: Sync>(items: &[T], act: impl Fn(usize, &T) + Sync) {
+    let next = AtomicUsize::new(0);
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((at, item)) = {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    items.get(at).map(|item| (at, item))
+                } {
+                    act(at, item);
+                }
+            });
+        }
+    });
+}
