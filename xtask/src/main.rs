@@ -76,7 +76,7 @@ enum Verb {
     Speed(harness::Args),
     /// Feed made-up input to the parsers of the policy crate and to the firewall.
     Fuzz(fuzz::Args),
-    /// Break single files in many small ways, and name the ways that no test sees.
+    /// Break crates in many small ways, and name the ways that no test of them sees.
     Mutants(mutants::Args),
     /// Build and verify every package as it would be published, without publishing.
     Package(package::Args),

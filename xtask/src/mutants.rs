@@ -1,129 +1,95 @@
-//! `cargo xtask mutants`: breaks single files in many small ways, and says which ways no test sees.
+//! `cargo xtask mutants`: breaks a crate in many small ways, and says which ways no test of it sees.
+//!
+//! [cargo-mutants](https://mutants.rs) lists the ways. Built one by one they would take days, so all
+//! mutants of a crate are compiled into one program, each behind a switch that a variable of the
+//! environment sets (*mutant schemata*: Untch, Offutt, Harrold, ISSTA 1993). Each test runs once and
+//! notes which mutants it reaches; then each mutant is tried with the tests that reach it, the
+//! quickest first, until one fails.
 
-use std::collections::BTreeMap;
+mod build;
+mod listing;
+mod places;
+mod schemata;
+mod trial;
+
 use std::fs;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use xshell::{Shell, cmd};
 
-use crate::process;
+use self::build::Build;
+use self::listing::Mutant;
+use self::trial::{Outcome, Tests};
 
-/// The files with the highest authority: what decides, what proves, what masks.
-const FILES: [&str; 7] = [
-    "crates/weaver-types/src/decision.rs",
-    "crates/policy/src/approval/person.rs",
-    "crates/policy/src/approval/release.rs",
-    "crates/agent-kernel/src/token/form.rs",
-    "crates/firewall/src/redact/fixpoint.rs",
-    "crates/trace-store/src/merkle/proof.rs",
-    "crates/trace-store/src/verify/walk.rs",
-];
+/// The crates that decide, call, mask and record.
+const CRATES: [&str; 4] = ["policy", "agent-kernel", "trace-store", "firewall"];
 
-/// The crates of which a sample is taken.
-const CRATES: [&str; 4] =
-    ["weaver-policy", "weaver-agent-kernel", "weaver-firewall", "weaver-trace-store"];
-
-/// How long the tests of one mutant may take, in seconds.
-const TIMEOUT: &str = "300";
-
-/// Where the mutants are built, so that each run finds what other crates were compiled to.
-const BUILD: &str = "target/mutants/build";
-
-/// Which files, or how many of all mutants.
+/// Which crates, which files, and how long.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Source files, from the root of the repository; without any, those of the highest authority.
+    /// Source files, from the root of the repository; without any, all of the crates.
     files: Vec<String>,
-    /// Instead of files: one of so many mutants of the crates that decide, call, mask and record,
-    /// evenly spread.
-    #[arg(long, value_name = "N", conflicts_with = "files")]
-    sample: Option<u32>,
-    /// Only this crate of the sample; may be given several times.
-    #[arg(long = "crate", value_name = "NAME", requires = "sample")]
+    /// A crate, as its folder is named; may be given several times. Without any: policy,
+    /// agent-kernel, trace-store, firewall.
+    #[arg(long = "crate", value_name = "NAME")]
     crates: Vec<String>,
+    /// Only one of so many mutants, evenly spread.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    sample: usize,
+    /// How long the tests of one mutant may take when nothing is broken; of those that would take
+    /// longer together, the quickest are run.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
+    limit: f64,
 }
 
-/// Mutates each file, or a sample of each crate, and runs the tests of the crate.
+/// Tries the mutants of each crate, and writes those that survive to `target/mutants/NAME.txt`.
 ///
 /// # Errors
-/// When `cargo mutants` is not installed, or a mutant survives.
+/// When `cargo mutants` is not installed, a test fails without a mutant, or a mutant survives.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     if cmd!(sh, "cargo mutants --version").quiet().ignore_stderr().read().is_err() {
         bail!("`cargo mutants` is missing: cargo install --locked cargo-mutants");
     }
-    // cargo-mutants makes only the last folder of its output.
-    sh.create_dir("target/mutants")?;
-    let mut survived = Vec::new();
-    for Group { package, chosen } in groups(args)? {
-        let target = sh.current_dir().join(BUILD);
-        let run = process::cargo(sh)
-            .env("CARGO_TARGET_DIR", target)
-            .args(["mutants", "--jobs", "1", "--baseline", "skip", "--timeout", TIMEOUT])
-            // What a feature leaves out is neither built nor tested.
-            .arg("--all-features")
-            .args(["--package", &package, "--test-package", &package, "--test-tool", "nextest"])
-            .args(["--output", &format!("target/mutants/{package}")])
-            .args(chosen);
-        if run.run().is_err() {
-            survived.push(package);
-        }
+    let chosen = CRATES.iter().map(|name| (*name).to_owned());
+    let crates = if args.crates.is_empty() { chosen.collect() } else { args.crates.clone() };
+    let mut survived = 0;
+    for name in &crates {
+        survived += of_crate(sh, args, name)?;
     }
-    if !survived.is_empty() {
-        bail!("mutants survived or could not be tested: {}", survived.join(", "));
+    if survived > 0 {
+        bail!("{survived} mutants survive: see target/mutants/*.txt");
     }
     Ok(())
 }
 
-/// Mutants of one package.
-struct Group {
-    package: String,
-    /// The arguments that choose them.
-    chosen: Vec<String>,
-}
-
-/// What to mutate, by package.
-fn groups(args: &Args) -> Result<Vec<Group>> {
-    if let Some(sample) = args.sample {
-        let shard = format!("0/{sample}");
-        let chosen = ["--shard", &shard, "--sharding", "round-robin"].map(str::to_owned);
-        let all = CRATES.iter().filter(|name| {
-            args.crates.is_empty() || args.crates.iter().any(|wanted| wanted == *name)
-        });
-        let group = |name: &&str| Group { package: (*name).to_owned(), chosen: chosen.to_vec() };
-        return Ok(all.map(group).collect());
-    }
-    let given: Vec<&str> = args.files.iter().map(String::as_str).collect();
-    let files = if given.is_empty() { FILES.as_slice() } else { &given };
-    let mut by_package = BTreeMap::<String, Vec<String>>::new();
-    for file in files {
-        let chosen = by_package.entry(package_of(file)?).or_default();
-        chosen.extend(["--file".to_owned(), (*file).to_owned()]);
-    }
-    Ok(by_package.into_iter().map(|(package, chosen)| Group { package, chosen }).collect())
-}
-
-/// The package that a file belongs to.
-fn package_of(file: &str) -> Result<String> {
-    let folder = file.split("/src/").next().unwrap_or(file);
-    let manifest = fs::read_to_string(format!("{folder}/Cargo.toml"))
-        .with_context(|| format!("`{file}` lies in no crate"))?;
-    let name = manifest.lines().find_map(|line| line.strip_prefix("name = \""));
-    let name = name.and_then(|name| name.strip_suffix('"'));
-    name.map(str::to_owned).with_context(|| format!("`{folder}/Cargo.toml` names no package"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_file_is_there_and_has_its_package() {
-        let root = crate::workspace::root().unwrap();
-        for file in FILES {
-            let path = root.join(file);
-            assert!(path.is_file(), "{file}");
-            assert!(package_of(path.to_str().unwrap()).unwrap().starts_with("weaver-"), "{file}");
+fn of_crate(sh: &Shell, args: &Args, name: &str) -> Result<usize> {
+    let all = listing::of_crate(sh, name)?;
+    let build = Build::of(sh, name, &all)?;
+    let tests = Tests::run(&build)?;
+    let wanted = |mutant: &&Mutant| {
+        let listed = args.files.is_empty() || args.files.contains(&mutant.file);
+        listed && mutant.id % args.sample.max(1) == 0
+    };
+    let chosen: Vec<&Mutant> = all.iter().filter(wanted).collect();
+    let compiled: Vec<&Mutant> =
+        chosen.iter().copied().filter(|mutant| build.has(mutant.id)).collect();
+    eprintln!("{name}: {} mutants, of which {} compile", chosen.len(), compiled.len());
+    let outcomes = tests.try_all(&compiled, args.limit);
+    let mut report = String::new();
+    for (mutant, outcome) in compiled.iter().zip(&outcomes) {
+        if let Some(why) = outcome.survives() {
+            report.push_str(&format!("{why} {}\n", mutant.name));
         }
-        assert!(package_of("nowhere/src/x.rs").is_err());
     }
+    fs::create_dir_all("target/mutants")?;
+    fs::write(format!("target/mutants/{name}.txt"), report)?;
+    let survived = outcomes.iter().filter(|outcome| outcome.survives().is_some()).count();
+    let stuck = outcomes.iter().filter(|outcome| **outcome == Outcome::Stuck).count();
+    println!(
+        "{name}: {} listed, {} compile, {} caught ({stuck} of them by never ending), {survived} survive",
+        chosen.len(),
+        compiled.len(),
+        compiled.len() - survived,
+    );
+    Ok(survived)
 }

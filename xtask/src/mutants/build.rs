@@ -103,9 +103,9 @@ fn copy_sources(sh: &Shell, copy: &Path, but: &str) -> Result<()> {
 
 /// The manifest of the workspace without lints that a mutant trips over.
 fn manifest(text: &str) -> String {
-    let lints = "[workspace.lints.rust]\nmissing_docs = \"allow\"\narithmetic_overflow = \"allow\"\n\
-                 unconditional_panic = \"allow\"\n\n[workspace.lints.old]";
-    text.replacen("[workspace.lints.rust]", lints, 1) + PROFILE
+    let lints = "missing_docs = \"allow\"\narithmetic_overflow = \"allow\"\n\
+                 unconditional_panic = \"allow\"";
+    text.replacen("missing_docs = \"deny\"", lints, 1) + PROFILE
 }
 
 /// Writes only what is another than before: cargo goes by the time of a file.
