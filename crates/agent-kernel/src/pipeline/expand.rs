@@ -33,6 +33,7 @@ use crate::token::token_of;
 struct View<'a> {
     caller: Caller<'a>,
     call: CallId,
+    record: &'a HandleRecord,
     target: &'a Target,
     decision: Decision,
     slot: RunSlot,
@@ -95,7 +96,7 @@ impl Kernel {
             return self.refused(caller, &request, call, decision);
         };
         let (decision, slot) = (evaluated.decision.clone(), slot.clone());
-        let view = View { caller, call, target, decision, slot };
+        let view = View { caller, call, record: &record, target, decision, slot };
         if caller.run.dry_run {
             return Invocation {
                 call: view.call,
@@ -113,7 +114,7 @@ impl Kernel {
                 return self.refuse_view(caller, view.call, id, decision).await;
             }
         };
-        match self.look(&view, &record, query, &mut share) {
+        match self.look(&view, query, &mut share) {
             Ok(frame) => self.show(view, frame, share).await,
             Err(error) => {
                 let decision = view.decision.tightened(refusal(&error));
@@ -169,10 +170,10 @@ impl Kernel {
     fn look(
         &self,
         view: &View<'_>,
-        record: &HandleRecord,
         query: &HandleQuery,
         share: &mut TokenAllotment,
     ) -> Result<Frame, HandleError> {
+        let record = view.record;
         let pii_reader = view.caller.principal.has_role("pii_reader");
         let limits = record.tighten(view.decision.constraints(), pii_reader);
         let spec = FrameSpec {
@@ -200,14 +201,14 @@ impl Kernel {
     }
 
     async fn show(&self, view: View<'_>, frame: Frame, share: TokenAllotment) -> Invocation {
-        let View { caller, call, decision, slot, target } = view;
         let capability = frame.capability_id.clone();
         let delta = RunDelta {
             label: Some(frame.label.clone()),
             prompt_tokens: share.tokens(),
             ..RunDelta::default()
         };
-        let recorded = self.record_view(caller, &call, &decision, &frame, delta, &slot).await;
+        let recorded = self.record_view(&view, &frame, delta).await;
+        let View { caller, call, decision, slot, target, .. } = view;
         if let Err(problem) = recorded {
             let reason = ReasonCode::LedgerUnavailable;
             let problem = problem.to_string();
@@ -233,13 +234,12 @@ impl Kernel {
 
     async fn record_view(
         &self,
-        caller: Caller<'_>,
-        call: &CallId,
-        decision: &Decision,
+        view: &View<'_>,
         frame: &Frame,
         delta: RunDelta,
-        slot: &RunSlot,
     ) -> Result<(), RecordingError> {
+        let View { caller, call, record, decision, slot, .. } = view;
+        let caller = *caller;
         let event = Payload::new()
             .caller(caller, &self.firewall)
             .with("capability", json!(frame.capability_id))
@@ -253,7 +253,7 @@ impl Kernel {
             .event(EventKind::HandleResolved, self.now(), &caller.run.run_id, Some(call))
             .ok_or(RecordingError::Form("the view"))?;
         let mut batch = Batch::new(Durability::Os).with_event(event);
-        let told = self.view_provenance(caller, call, slot, frame);
+        let told = self.view_provenance(caller.run, call, record, slot, frame);
         batch.put.extend(told.puts.iter().cloned());
         batch.put.extend(slot.masks().put(&self.settings.tenant, &caller.run.run_id));
         self.step(Step::new(caller, slot, delta, batch)).await?;

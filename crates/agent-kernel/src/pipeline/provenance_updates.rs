@@ -1,10 +1,11 @@
 //! Taking in where values come from: the user's words, what calls were told, what results show.
 
 use serde_json::json;
+use weaver_firewall::handle::HandleRecord;
 use weaver_text::values::Token;
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::{Batch, Durability, NewEvent, Put};
-use weaver_types::{CallId, EventKind, Frame, Integrity, RunId, hex};
+use weaver_types::{CallId, EventKind, Frame, Integrity, RunContext, RunId, hex};
 
 use super::authorized_invocation::AuthorizedInvocation;
 use super::finish::CallEnd;
@@ -66,6 +67,9 @@ impl Kernel {
             if !caller.run.dry_run && !record().await {
                 return;
             }
+            // In a dry run the words count, and the text stays unknown: the first call that is
+            // made records it.
+            let part = if caller.run.dry_run { part.without_text() } else { part };
             if let Some(mut index) = slot.provenance() {
                 index.add(&part);
             }
@@ -182,22 +186,27 @@ impl Kernel {
         Ok(self.addition(run, slot, call, part).unwrap_or_default())
     }
 
-    /// What a look at a stored trusted result names.
+    /// What a look at a stored trusted result names. Where the call that stored it vouches for
+    /// nothing in its own run, no look at its result does, in whichever run.
     pub(crate) fn view_provenance(
         &self,
-        caller: Caller<'_>,
+        run: &RunContext,
         call: &CallId,
+        record: &HandleRecord,
         slot: &RunSlot,
         frame: &Frame,
     ) -> ProvenanceUpdate {
-        let is_void = || slot.provenance().is_none_or(|index| index.is_void(call.as_str()));
+        let stored_in = self.runs.slot(&record.run, self.ledger.as_ref()).ok();
+        let is_void = || {
+            let index = stored_in.as_ref().and_then(|slot| slot.provenance());
+            index.is_none_or(|index| index.is_void(record.call.as_str()))
+        };
         if frame.label.integrity != Integrity::Trusted || is_void() {
             return ProvenanceUpdate::default();
         }
         let tokens = provenance::answered(frame, slot.masks().table());
-        let run = &caller.run.run_id;
-        self.addition(run, slot, call.as_str(), |index| index.part(Voucher::Trusted, &tokens))
-            .unwrap_or_default()
+        let part = |index: &Index| index.part(Voucher::Trusted, &tokens);
+        self.addition(&run.run_id, slot, call.as_str(), part).unwrap_or_default()
     }
 
     /// The ids of records that are vouched for.

@@ -54,6 +54,11 @@ impl IndexEntries {
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty() && !self.full
     }
+
+    /// What a text of the user adds, without the whole text, which comes first.
+    pub(crate) fn without_text(self) -> Self {
+        Self { entries: self.entries.into_iter().skip(1).collect(), ..self }
+    }
 }
 
 /// The index of one run.
@@ -255,63 +260,4 @@ impl Index {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use weaver_text::values::Class;
-    use weaver_types::SeededRandom;
-
-    fn token(n: usize) -> Token {
-        Token::new(Class::Identifier, format!("id-{n}"))
-    }
-
-    fn index() -> Index {
-        let mut index = Index::default();
-        index.ensure(&SeededRandom::new(1)).unwrap();
-        index
-    }
-
-    fn add(index: &mut Index, kind: Voucher, tokens: &[Token]) {
-        let part = index.part(kind, tokens).unwrap();
-        index.add(&part);
-    }
-
-    #[test]
-    fn what_was_written_is_vouched_for_by_the_user_alone() {
-        let mut index = index();
-        add(&mut index, Voucher::Written, &[token(1)]);
-        add(&mut index, Voucher::Trusted, &[token(1), token(2)]);
-        add(&mut index, Voucher::Written, &[token(2)]);
-        assert_eq!(index.vouched(&token(2)), Some(ValueOrigin::Trusted), "known before");
-        assert_eq!(index.vouched(&token(1)), None);
-        add(&mut index, Voucher::User, &[token(1)]);
-        assert_eq!(index.vouched(&token(1)), Some(ValueOrigin::User));
-        assert_eq!(index.vouched(&Token::new(Class::Name, "id-1")), None, "of another class");
-    }
-
-    #[test]
-    fn a_full_index_knows_nothing_more_and_trusts_nobody() {
-        let mut index = index();
-        for n in 0..MAX_OTHERS / MAX_PART {
-            let tokens: Vec<_> = (n * MAX_PART..(n + 1) * MAX_PART).map(token).collect();
-            add(&mut index, Voucher::Trusted, &tokens);
-        }
-        assert_eq!(index.len(), MAX_OTHERS);
-        add(&mut index, Voucher::Trusted, &[token(MAX_OTHERS + 1)]);
-        assert_eq!(index.vouched(&token(MAX_OTHERS + 1)), None);
-        assert_eq!(index.vouched(&token(1)), Some(ValueOrigin::Trusted));
-        add(&mut index, Voucher::Written, &[token(MAX_OTHERS + 2)]);
-        assert_eq!(index.vouched(&token(1)), None, "what was written is not known any more");
-        assert_eq!(index.len(), MAX_OTHERS);
-        add(&mut index, Voucher::User, &[token(1)]);
-        assert_eq!(index.vouched(&token(1)), Some(ValueOrigin::User), "the user has room");
-    }
-
-    #[test]
-    fn without_a_key_nothing_is_known() {
-        let index = Index::default();
-        assert_eq!(
-            (index.vouched(&token(1)), index.part(Voucher::User, &[token(1)])),
-            (None, None)
-        );
-    }
-}
+mod tests;

@@ -134,4 +134,6 @@ mod trace_vectors;
 #[cfg(test)]
 mod views;
 #[cfg(test)]
+mod vouched_views;
+#[cfg(test)]
 mod without_receiver;
