@@ -35,8 +35,6 @@ pub(crate) enum SchemaFault {
     TooManyNodes,
     #[error("it refers to a place that it does not hold")]
     DanglingReference,
-    #[error("its references follow one another more than 64 times")]
-    LongChain,
 }
 
 /// The nodes of a schema with its references written out.
@@ -156,9 +154,6 @@ impl<'a> Scale<'a> {
             return Ok(*nodes);
         }
         let found = self.root.pointer(pointer).ok_or(SchemaFault::DanglingReference)?;
-        if self.open.len() > MAX_DEPTH {
-            return Err(SchemaFault::LongChain);
-        }
         self.open.push(target);
         let nodes = self.value(found, place);
         self.open.pop();
@@ -249,5 +244,137 @@ mod tests {
             (0..300).map(|n| (format!("p{n}"), json!({ "pattern": "a" }))).collect();
         assert!(weigh(&json!({ "properties": many })).is_err());
         assert!(weigh(&json!({ "description": "x".repeat(300_000) })).is_err());
+    }
+
+    /// A schema in so many lists, one in the other.
+    fn nested(lists: usize) -> Value {
+        (0..lists).fold(json!(true), |inner, _| json!([inner]))
+    }
+
+    #[test]
+    fn every_schema_list_and_reference_is_a_node() {
+        for (schema, nodes) in [
+            (json!(true), 1),
+            (json!({}), 1),
+            (json!({ "type": "object", "title": "x" }), 3),
+            (json!({ "items": {} }), 2),
+            (json!({ "allOf": [true, {}] }), 4),
+            (json!({ "pattern": "a" }), 2),
+            (json!({ "pattern": { "a": 1 } }), 3),
+            (json!({ "properties": {} }), 2),
+            (json!({ "properties": { "pattern": {}, "b": true } }), 4),
+            (json!({ "patternProperties": { "a": {} } }), 3),
+            (json!({ "$ref": "https://example.com/s" }), 2),
+            (json!({ "$ref": "#" }), 2),
+            (json!({ "$ref": "#/$defs/a", "$defs": { "a": { "items": {} } } }), 6),
+            (json!({ "$defs": { "a": {} }, "x": { "$ref": "#/$defs/a" } }), 5),
+        ] {
+            assert_eq!(weigh(&schema), Ok(nodes), "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_schema_has_at_most_256_kib() {
+        let sized = |bytes: usize| {
+            let around = json!({ "title": "" }).to_string().len();
+            weigh(&json!({ "title": "x".repeat(bytes - around) })).err()
+        };
+        assert_eq!((sized(262_144), sized(262_145)), (None, Some(SchemaFault::TooLarge)));
+    }
+
+    #[test]
+    fn a_schema_has_at_most_200_patterns_of_both_sorts_together() {
+        let patterns = |plain: usize, names: usize| {
+            let plain: Vec<Value> = (0..plain).map(|_| json!({ "pattern": "a" })).collect();
+            let names: Map<String, Value> =
+                (0..names).map(|n| (n.to_string(), json!({}))).collect();
+            weigh(&json!({ "oneOf": plain, "patternProperties": names })).err()
+        };
+        let refused = Some(SchemaFault::TooManyPatterns);
+        assert_eq!([patterns(200, 0), patterns(0, 200), patterns(120, 80)], [None; 3]);
+        assert_eq!([patterns(201, 0), patterns(0, 201), patterns(120, 81)], [refused; 3]);
+    }
+
+    #[test]
+    fn a_schema_nests_at_most_64_levels() {
+        let deep = Some(SchemaFault::TooDeep);
+        assert_eq!((weigh(&nested(64)).err(), weigh(&nested(65)).err()), (None, deep));
+        let objects = |levels: usize| {
+            weigh(&(0..levels).fold(json!({}), |inner, _| json!({ "items": inner }))).err()
+        };
+        assert_eq!((objects(64), objects(65)), (None, deep));
+        // Properties are a level of their own.
+        let properties = |levels: usize| {
+            let fold = |inner, _| json!({ "properties": { "a": inner } });
+            weigh(&(0..levels).fold(json!({}), fold)).err()
+        };
+        assert_eq!((properties(32), properties(33)), (None, deep));
+    }
+
+    #[test]
+    fn a_schema_has_at_most_50_000_nodes_with_its_references_written_out() {
+        let wide = |items: usize| weigh(&json!({ "allOf": vec![json!(true); items] }));
+        assert_eq!(wide(49_998), Ok(50_000));
+        assert_eq!(wide(49_999), Err(SchemaFault::TooManyNodes));
+        let reference = json!({ "$ref": "#/$defs/wide" });
+        let twice = |items: usize| {
+            weigh(&json!({
+                "$defs": { "wide": vec![json!(true); items] },
+                "allOf": vec![reference.clone(); 3],
+            }))
+        };
+        assert!(twice(12_000).is_ok());
+        assert_eq!(twice(13_000), Err(SchemaFault::TooManyNodes));
+    }
+
+    #[test]
+    fn a_reference_leads_to_a_place_that_is_there() {
+        let to = |target: &str| weigh(&json!({ "$defs": { "a": {} }, "$ref": target })).err();
+        assert_eq!(
+            (to("#/$defs/a"), to("#/$defs/b")),
+            (None, Some(SchemaFault::DanglingReference))
+        );
+        let named = json!({ "properties": { "a": { "$dynamicRef": "#/nowhere" } } });
+        assert_eq!(weigh(&named), Err(SchemaFault::DanglingReference));
+    }
+
+    #[test]
+    fn each_reference_is_a_level_deeper() {
+        let chain = |links: usize| {
+            let mut defs: Map<String, Value> = (0..links)
+                .map(|n| (format!("a{n}"), json!({ "$ref": format!("#/$defs/a{}", n + 1) })))
+                .collect();
+            defs.insert(format!("a{links}"), json!(true));
+            weigh(&json!({ "$defs": defs })).err()
+        };
+        assert_eq!((chain(62), chain(63)), (None, Some(SchemaFault::TooDeep)));
+    }
+
+    #[test]
+    fn one_way_back_is_a_tree_and_two_are_tangled_where_a_value_is_visited_again() {
+        let back = || json!({ "$ref": "#" });
+        let tangled = Some(SchemaFault::Tangled);
+        for (schema, fault) in [
+            (json!({ "properties": { "a": back(), "b": back() } }), None),
+            (json!({ "items": back(), "additionalProperties": back() }), None),
+            (json!({ "anyOf": [back(), { "type": "null" }] }), None),
+            (json!({ "anyOf": [back(), back()] }), tangled),
+            (json!({ "properties": { "a": back() }, "not": back() }), tangled),
+            (json!({ "properties": { "a": back(), "b": { "if": back() } } }), tangled),
+            (json!({ "properties": { "not": back(), "if": back() } }), None),
+            (json!({ "x-own": back(), "items": back() }), None),
+            (json!({ "items": { "$ref": "#", "x": {} }, "properties": { "a": back() } }), tangled),
+            (json!({ "items": { "$ref": "#", "x": 1 }, "properties": { "a": back() } }), None),
+        ] {
+            assert_eq!(weigh(&schema).err(), fault, "{schema}");
+        }
+        for key in [
+            "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "contains", "prefixItems",
+            "patternProperties", "propertyNames", "dependentSchemas", "dependencies",
+            "unevaluatedItems", "unevaluatedProperties", "additionalItems",
+        ] {
+            let schema = json!({ key: { "x": back() }, "items": back() });
+            assert_eq!(weigh(&schema).err(), tangled, "{key}");
+        }
     }
 }
