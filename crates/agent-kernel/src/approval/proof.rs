@@ -117,3 +117,6 @@ fn concerns(kind: EventKind) -> bool {
             | EventKind::StandingRevoked
     )
 }
+
+#[cfg(test)]
+mod tests;

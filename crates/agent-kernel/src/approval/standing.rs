@@ -137,3 +137,6 @@ pub(crate) fn read(id: &str, record: &Record) -> Result<StandingRecord, KernelEr
     }
     Ok(StandingRecord { version: record.version, state })
 }
+
+#[cfg(test)]
+mod tests;

@@ -102,3 +102,50 @@ impl StoredApproval {
 pub fn read_standing(id: &str, record: &Record) -> Result<StandingUse, KernelError> {
     standing::read(id, record).map(|used| used.state)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open() -> OpenApproval {
+        let text = include_str!("../../tests/data/hold_open.json").trim_end();
+        let record = Record { version: 1, value: text.as_bytes().to_vec() };
+        match StoredApproval::read("apr_golden", &record).unwrap() {
+            StoredApproval::Open(open) => *open,
+            StoredApproval::Ended(ended) => panic!("{ended:?}"),
+        }
+    }
+
+    #[test]
+    fn at_least_one_person_must_agree() {
+        let mut open = open();
+        for (quorum, needed) in [(0, 1), (1, 1), (2, 2), (3, 3)] {
+            open.request.authority.quorum = quorum;
+            assert_eq!(open.needed(), needed);
+        }
+    }
+
+    #[test]
+    fn it_lives_until_its_deadline_and_not_beyond() {
+        let open = open();
+        let deadline = open.request.deadline;
+        let before = Timestamp::from_micros(deadline.micros() - 7);
+        assert_eq!(open.left(before), Duration::from_micros(7));
+        assert_eq!(open.left(deadline), Duration::ZERO);
+        assert_eq!(open.left(deadline.after(Duration::from_secs(1))), Duration::ZERO);
+    }
+
+    #[test]
+    fn what_has_ended_is_told_without_its_arguments() {
+        let text = include_str!("../../tests/data/hold_ended.json").trim_end();
+        let record = Record { version: 1, value: text.as_bytes().to_vec() };
+        let StoredApproval::Ended(ended) = StoredApproval::read("apr_golden", &record).unwrap()
+        else {
+            panic!("it is open");
+        };
+        assert_eq!((ended.id.as_str(), ended.capability.as_str()), ("apr_golden", "git.push"));
+        assert_eq!((ended.principal.as_str(), ended.run.as_str()), ("agent", "run_1"));
+        assert!(ended.ended_at < ended.deadline);
+        assert!(StoredApproval::read("apr_other", &record).is_err());
+    }
+}

@@ -370,3 +370,6 @@ impl Inner {
 fn is_denied(ended: &EndedHold, now: Timestamp) -> bool {
     matches!(ended.phase, Phase::Denied { .. }) && now < ended.deadline
 }
+
+#[cfg(test)]
+mod tests;
