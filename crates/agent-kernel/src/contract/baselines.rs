@@ -354,3 +354,6 @@ fn event(tools: &[&Capability], approval: Approval<'_>) -> Option<weaver_types::
         .with("tools_total", json!(tools.len()))
         .loose_event(EventKind::ContractApproved, approval.at)
 }
+
+#[cfg(test)]
+mod tests;

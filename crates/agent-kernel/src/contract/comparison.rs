@@ -247,3 +247,6 @@ fn approved(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
