@@ -278,4 +278,54 @@ mod tests {
         run.refused(steps[1]);
         assert!(run.is_fresh() && run.state() == &RunState::default());
     }
+
+    #[test]
+    fn only_the_first_step_in_flight_is_the_next() {
+        let mut run = CachedRun::default();
+        let (first, second) = (launch(&mut run), launch(&mut run));
+        assert!(run.is_next(first) && !run.is_next(second));
+        run.landed(first);
+        assert!(run.is_next(second) && !run.is_next(first));
+        run.landed(second);
+        assert!(!run.is_next(second));
+    }
+
+    #[test]
+    fn each_call_that_ends_has_its_number() {
+        let mut run = CachedRun::default();
+        assert_eq!([run.finish(), run.finish(), run.finish()], [0, 1, 2]);
+        assert_eq!(run.finished(), 3);
+    }
+
+    #[test]
+    fn a_run_is_crowded_with_4_096_steps_in_flight() {
+        let mut run = CachedRun::default();
+        for _ in 0..4_095 {
+            launch(&mut run);
+        }
+        assert!(!run.is_crowded());
+        launch(&mut run);
+        assert!(run.is_crowded());
+    }
+
+    #[test]
+    fn a_full_memory_forgets_the_runs_that_nobody_holds() {
+        use weaver_types::SeededRandom;
+        let random = std::sync::Arc::new(SeededRandom::new(1));
+        let ledger = weaver_trace_store::MemoryLedger::fresh(random).unwrap();
+        let runs = Runs::new(Tenant::default(), None);
+        let slot =
+            |n: usize| runs.slot(&RunId::parse(format!("run_{n}")).unwrap(), &ledger).unwrap();
+        let known = || runs.hot.lock().unwrap().len();
+        let held = slot(0);
+        for n in 1..4_096 {
+            slot(n);
+        }
+        assert_eq!(known(), 4_096);
+        slot(4_095);
+        assert_eq!(known(), 4_096, "one that is known takes no room");
+        slot(4_096);
+        assert_eq!(known(), 2);
+        assert!(Arc::ptr_eq(&slot(0), &held), "the one that is held stays");
+    }
 }

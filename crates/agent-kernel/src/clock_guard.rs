@@ -228,4 +228,36 @@ mod tests {
         let guard = ClockGuard::new(&behind, Some(START), Timestamp::default());
         assert_eq!((guard.leapt(&behind), guard.moment(&behind).now), (None, START), "never back");
     }
+
+    #[test]
+    fn a_day_ahead_is_no_leap_and_a_microsecond_more_is_one() {
+        let micro = Duration::from_micros(1);
+        for (ahead, leapt) in [(HOUR * 24, false), (HOUR * 24 + micro, true)] {
+            let clock = ManualClock::new(START);
+            let guard = guard(&clock);
+            clock.set(START.after(ahead));
+            assert_eq!(guard.leapt(&clock).is_some(), leapt, "{ahead:?}");
+        }
+        // The same of the time for which no kernel was open.
+        for (ahead, leapt) in [(HOUR * 720, false), (HOUR * 720 + micro, true)] {
+            let clock = ManualClock::new(START.after(ahead));
+            let guard = ClockGuard::new(&clock, Some(START), Timestamp::default());
+            assert_eq!(guard.leapt(&clock).is_some(), leapt, "{ahead:?}");
+        }
+    }
+
+    #[test]
+    fn a_clock_is_believed_up_to_the_very_time_that_was_confirmed() {
+        let micro = Duration::from_micros(1);
+        for (confirmed, leapt) in [(HOUR * 1_000, false), (HOUR * 1_000 - micro, true)] {
+            let clock = ManualClock::new(START);
+            let open = guard(&clock);
+            open.confirm(START.after(confirmed));
+            open.confirm(START);
+            clock.set(START.after(HOUR * 1_000));
+            assert_eq!(open.leapt(&clock).is_some(), leapt, "{confirmed:?}");
+            let closed = ClockGuard::new(&clock, Some(START), START.after(confirmed));
+            assert_eq!(closed.leapt(&clock).is_some(), leapt, "{confirmed:?}");
+        }
+    }
 }

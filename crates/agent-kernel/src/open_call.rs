@@ -50,3 +50,39 @@ impl OpenCall {
         serde_json::from_value(value).map_err(|e| stored(e.to_string()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(cost: u64, latency_us: u64, tokens: u64) -> OpenCall {
+        OpenCall {
+            capability: CapabilityId::parse("fs.read").unwrap(),
+            cost,
+            latency_us,
+            principal: PrincipalId::parse("ana").unwrap(),
+            run: RunId::parse("run_1").unwrap(),
+            tokens,
+            v: 1,
+            worst: Label::clean(),
+        }
+    }
+
+    #[test]
+    fn what_is_nothing_is_not_written_and_the_rest_reads_back() {
+        for (call, members) in [(open(0, 0, 0), ""), (open(7, 8, 9), "cost latency_us tokens")] {
+            let bytes = call.to_bytes().unwrap();
+            let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+            let written: Vec<&str> = ["cost", "latency_us", "tokens"]
+                .into_iter()
+                .filter(|key| value.get(key).is_some())
+                .collect();
+            assert_eq!(written.join(" "), members);
+            assert_eq!(OpenCall::read(&bytes).unwrap(), call);
+        }
+        let text = String::from_utf8(open(0, 0, 0).to_bytes().unwrap()).unwrap();
+        let newer = OpenCall::read(text.replace("\"v\":1", "\"v\":2").as_bytes()).unwrap_err();
+        assert!(newer.to_string().contains("its version is Some(2)"), "{newer}");
+        assert!(OpenCall::read(b"").is_err());
+    }
+}

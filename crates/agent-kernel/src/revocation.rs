@@ -273,4 +273,76 @@ mod tests {
         revoked.lives.until = now.after(DAY * 400);
         assert_eq!(revoke(&revoked, &token(1), now).expires_at, Some(now.after(DAY * 400)));
     }
+
+    fn load(records: &[(&str, &str)]) -> Result<Revocations, KernelError> {
+        use weaver_types::ledger::{Batch, Durability};
+        let random = std::sync::Arc::new(weaver_types::SeededRandom::new(1));
+        let ledger = weaver_trace_store::MemoryLedger::fresh(random).unwrap();
+        let mut batch = Batch::new(Durability::Os);
+        for (id, value) in records {
+            let key = RecordKey::new(Tenant::default(), Namespace::Revocation, *id);
+            batch.put.push(Put { key, value: value.as_bytes().to_vec(), expires_at: None });
+        }
+        ledger.commit(batch).wait().unwrap();
+        let lives = RevocableLifetimes { longest: DAY, until: Timestamp::from_micros(0) };
+        Revocations::load(&Tenant::default(), &ledger, lives)
+    }
+
+    fn at(micros: i64) -> Timestamp {
+        Timestamp::from_micros(micros)
+    }
+
+    #[test]
+    fn what_was_revoked_is_revoked_after_a_restart() {
+        let revoked = load(&[("token:tok_1", "7"), ("principal:p2", "8"), ("run:run_9", "9")]);
+        let revoked = revoked.unwrap();
+        assert!(covers(&revoked, 1, at(99)), "a token for good");
+        assert!(covers(&revoked, 2, at(8)) && !covers(&revoked, 2, at(9)));
+        assert!(!covers(&revoked, 3, at(1)));
+        let run = load(&[("run:run_1", "9")]).unwrap();
+        assert!(covers(&run, 3, at(9)) && !covers(&run, 3, at(10)));
+        let all = load(&[("all", "5"), ("token:tok_1", "7")]).unwrap();
+        assert!(covers(&all, 3, at(5)) && !covers(&all, 3, at(6)));
+        assert!(covers(&all, 1, at(6)));
+    }
+
+    #[test]
+    fn a_record_that_is_no_revocation_is_an_error() {
+        for (id, value) in [
+            ("everything", "7"),
+            ("tool:x", "7"),
+            ("token:tok_1", "soon"),
+            ("all", "soon"),
+            ("token:", "7"),
+        ] {
+            let error = load(&[("token:tok_9", "1"), (id, value)]).err().unwrap().to_string();
+            assert!(
+                error.contains(&format!("`{id}` is no revocation, or holds no time")),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_revocation_covers_what_it_names_and_nothing_beside() {
+        let revoked = table(8);
+        let start = at(1_000);
+        revoke(&revoked, &RevocationSubject::Principal(PrincipalId::parse("p1").unwrap()), start);
+        assert!(covers(&revoked, 1, start) && !covers(&revoked, 1, at(1_001)));
+        assert!(!covers(&revoked, 2, start));
+        let put = revoke(&revoked, &RevocationSubject::Run(RunId::parse("run_1").unwrap()), start);
+        assert_eq!((&*put.key.id, put.value.as_slice()), ("run:run_1", b"1000".as_slice()));
+        assert!(covers(&revoked, 2, start) && !covers(&revoked, 2, at(1_001)));
+    }
+
+    #[test]
+    fn what_ends_now_is_still_kept() {
+        let (revoked, start) = (table(8), at(1_000));
+        revoke(&revoked, &token(1), start);
+        let end = start.after(DAY * 31);
+        revoke(&revoked, &token(2), end);
+        assert!(covers(&revoked, 1, start));
+        revoke(&revoked, &token(3), end.after(Duration::from_micros(1)));
+        assert!(!covers(&revoked, 1, start));
+    }
 }

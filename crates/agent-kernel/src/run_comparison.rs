@@ -160,3 +160,6 @@ fn each(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

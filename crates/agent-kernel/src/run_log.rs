@@ -268,3 +268,6 @@ pub(crate) fn unreadable(event: &StoredEvent) -> KernelError {
     let problem = format!("number {} has no readable header", event.seq);
     KernelError::Stored { what: "an event", problem }
 }
+
+#[cfg(test)]
+mod tests;

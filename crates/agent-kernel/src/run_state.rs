@@ -189,4 +189,53 @@ mod tests {
         state.meters.cost = Millicents(LARGEST + 1);
         assert!(written.state(&state).is_none(), "beyond what a record holds");
     }
+
+    #[test]
+    fn what_does_not_change_is_not_written() {
+        let text = |delta: &RunDelta| serde_json::to_string(delta).unwrap();
+        assert_eq!(text(&RunDelta::default()), "{}");
+        let all = RunDelta {
+            cost: Millicents(1),
+            denials: 2,
+            label: None,
+            latency_us: 3,
+            prompt_tokens: 4,
+            tool_calls: 5,
+        };
+        let written =
+            "{\"cost\":1,\"denials\":2,\"latency_us\":3,\"prompt_tokens\":4,\"tool_calls\":5}";
+        assert_eq!(text(&all), written);
+        assert_eq!(serde_json::from_str::<RunDelta>(written).unwrap(), all);
+    }
+
+    #[test]
+    fn every_meter_of_a_step_is_added_to_its_own() {
+        let delta = RunDelta {
+            cost: Millicents(1),
+            denials: 2,
+            label: Some(Label::of(Confidentiality::Internal, Integrity::Untrusted)),
+            latency_us: 3,
+            prompt_tokens: 4,
+            tool_calls: 5,
+        };
+        let twice = RunState::default().after(&delta).after(&delta);
+        let meters = RunMeters {
+            cost: Millicents(2),
+            denials: 4,
+            latency_us: 6,
+            prompt_tokens: 8,
+            tool_calls: 10,
+        };
+        assert_eq!((twice.meters, twice.label), (meters, delta.label.unwrap()));
+    }
+
+    #[test]
+    fn a_record_of_another_version_is_no_state() {
+        let whole = canonical::of(&RunState::default(), Profile::Record).unwrap();
+        let text = String::from_utf8(whole).unwrap();
+        assert!(read(text.as_bytes()).is_ok());
+        let newer = read(text.replace("\"v\":1", "\"v\":2").as_bytes()).unwrap_err();
+        assert!(newer.to_string().contains("its version is Some(2)"), "{newer}");
+        assert!(read(text.replace("\"v\":1", "\"w\":1").as_bytes()).is_err());
+    }
 }
