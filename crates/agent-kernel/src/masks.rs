@@ -94,3 +94,76 @@ fn tables(value: &[u8]) -> Result<u32, KernelError> {
     let read: Stored = serde_json::from_value(value).map_err(|e| stored(e.to_string()))?;
     Ok(read.tables)
 }
+
+#[cfg(test)]
+mod tests {
+    use weaver_firewall::Firewall;
+    use weaver_trace_store::MemoryLedger;
+    use weaver_types::SeededRandom;
+    use weaver_types::ledger::{Batch, Durability};
+
+    use super::*;
+
+    fn run() -> RunId {
+        RunId::parse("run_1").unwrap()
+    }
+
+    fn masks(ledger: &dyn Ledger) -> RunMasks {
+        RunMasks::read(&Tenant::default(), &run(), ledger).unwrap()
+    }
+
+    /// Shows a text of which a part is masked.
+    fn mask(masks: &RunMasks) -> String {
+        let firewall = Firewall::new().with_masks(Arc::clone(masks.table()), None);
+        firewall.redact_text("write to jane.roe@corp.example.org").text
+    }
+
+    fn text(put: Option<Put>) -> Option<String> {
+        put.map(|put| String::from_utf8(put.value).unwrap())
+    }
+
+    #[test]
+    fn a_table_is_counted_with_its_first_mask_and_only_once() {
+        let ledger = MemoryLedger::fresh(Arc::new(SeededRandom::new(1))).unwrap();
+        let masks = masks(&ledger);
+        let put = || text(masks.put(&Tenant::default(), &run()));
+        assert_eq!(put(), None, "nothing is masked yet");
+        assert!(text(masks.put_now(&Tenant::default(), &run())).is_some());
+        masks.stored();
+        assert!(masks.put_now(&Tenant::default(), &run()).is_some(), "an empty one is not counted");
+        mask(&masks);
+        assert_eq!(put().as_deref(), Some("{\"tables\":1,\"v\":1}"));
+        assert!(put().is_some(), "until it is recorded");
+        masks.stored();
+        assert_eq!(put(), None);
+        assert!(masks.put_now(&Tenant::default(), &run()).is_none());
+    }
+
+    #[test]
+    fn no_mask_of_a_run_comes_again_after_a_restart() {
+        let ledger = MemoryLedger::fresh(Arc::new(SeededRandom::new(1))).unwrap();
+        let mut shown = Vec::new();
+        for tables in 1..4 {
+            let masks = masks(&ledger);
+            shown.push(mask(&masks));
+            let put = masks.put(&Tenant::default(), &run()).unwrap();
+            assert_eq!(put.value, format!("{{\"tables\":{tables},\"v\":1}}").into_bytes());
+            ledger.commit(Batch { put: vec![put], ..Batch::new(Durability::Os) }).wait().unwrap();
+        }
+        assert!(shown[0] != shown[1] && shown[1] != shown[2] && shown[0] != shown[2], "{shown:?}");
+    }
+
+    #[test]
+    fn a_record_of_another_form_is_an_error() {
+        assert_eq!(tables(b"{\"tables\":7,\"v\":1}").unwrap(), 7);
+        for (wrong, problem) in [
+            ("{\"tables\":7,\"v\":2}", "its version is Some(2), this build knows 1"),
+            ("{\"tables\":7}", "its version is None"),
+            ("{\"more\":1,\"tables\":7,\"v\":1}", "unknown field"),
+            ("nonsense", "the masks of a run in the ledger cannot be read"),
+        ] {
+            let error = tables(wrong.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(problem), "{error}");
+        }
+    }
+}

@@ -53,3 +53,30 @@ fn holds_bracket(value: &Value, depth: usize) -> bool {
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_bracket_is_found_in_any_text_or_name_up_to_128_levels() {
+        for (value, found) in [
+            (json!("[EMAIL_1]"), true),
+            (json!("EMAIL_1]"), false),
+            (json!(["a", { "b": ["c", "x[y"] }]), true),
+            (json!({ "a[b": 1 }), true),
+            (json!({ "a": { "b[": null } }), true),
+            (json!({ "a": [1, true, null, "b"] }), false),
+            (json!(null), false),
+        ] {
+            assert_eq!(holds_bracket(&value, 0), found, "{value}");
+        }
+        let lists = |levels: usize| (0..levels).fold(json!("["), |inner, _| json!([inner]));
+        assert!(holds_bracket(&lists(129), 0) && !holds_bracket(&lists(130), 0));
+        let objects =
+            |levels: usize| (0..levels).fold(json!("["), |inner, _| json!({ "a": inner }));
+        assert!(holds_bracket(&objects(129), 0) && !holds_bracket(&objects(130), 0));
+    }
+}

@@ -142,4 +142,90 @@ mod tests {
             "nothing declares the name"
         );
     }
+
+    /// Vouches for everything that is asked about.
+    #[derive(Debug)]
+    struct Anything;
+
+    impl ValueOrigins for Anything {
+        fn origin(&self, _: &Pointer, _: &Value) -> Option<ValueOrigin> {
+            Some(ValueOrigin::User)
+        }
+    }
+
+    /// Vouches for one place.
+    #[derive(Debug)]
+    struct Place(&'static str);
+
+    impl ValueOrigins for Place {
+        fn origin(&self, at: &Pointer, _: &Value) -> Option<ValueOrigin> {
+            (at.as_str() == self.0).then_some(ValueOrigin::User)
+        }
+    }
+
+    #[test]
+    fn what_is_deeper_than_64_levels_is_vouched_for_by_nobody() {
+        let schema = json!({ "properties": { "in": {} } });
+        let vouched = |arguments| are_vouched_for(&arguments, Some(&schema), &Anything);
+        let lists = |n| json!({ "in": (0..n).fold(Value::Null, |inner, _| json!([inner])) });
+        let objects = |n| (0..n).fold(Value::Null, |inner, _| json!({ "in": inner }));
+        assert!(vouched(lists(63)) && !vouched(lists(64)) && !vouched(lists(70)));
+        assert!(vouched(objects(64)) && !vouched(objects(65)) && !vouched(objects(70)));
+    }
+
+    #[test]
+    fn a_text_of_more_than_4_096_bytes_is_vouched_for_by_nobody_unless_it_is_blank() {
+        let schema = json!({ "properties": { "text": {} } });
+        let vouched =
+            |text: String| are_vouched_for(&json!({ "text": text }), Some(&schema), &Anything);
+        assert!(vouched("x".repeat(4_096)) && !vouched("x".repeat(4_097)));
+        assert!(vouched(" ".repeat(5_000)));
+    }
+
+    #[test]
+    fn each_value_is_asked_about_at_its_own_place() {
+        let schema = json!({ "properties": { "a/b": {}, "c~d": {}, "list": {} } });
+        for (place, arguments) in [
+            ("/a~1b", json!({ "a/b": "x" })),
+            ("/c~0d", json!({ "c~d": "x" })),
+            ("/list/1", json!({ "list": [null, "x"] })),
+            ("/list/0/c~0d", json!({ "list": [{ "c~d": "x" }] })),
+        ] {
+            assert!(are_vouched_for(&arguments, Some(&schema), &Place(place)), "{arguments}");
+            assert!(!are_vouched_for(&arguments, Some(&schema), &Place("/x")), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn a_choice_is_one_that_the_schema_lists_for_its_name_wherever_it_stands() {
+        let property = |schema: Value| json!({ "properties": { "team": schema } });
+        let free = |schema: &Value, value: Value| {
+            are_vouched_for(&json!({ "team": value }), Some(schema), &Bob)
+        };
+        for schema in [
+            property(json!({ "enum": ["up", 3] })),
+            property(json!({ "items": { "enum": [3, "up"] } })),
+            json!({ "anyOf": [{ "type": "null" }, property(json!({ "enum": ["up", 3] }))] }),
+        ] {
+            assert!(free(&schema, json!("up")) && free(&schema, json!(["up", 3])), "{schema}");
+            assert!(!free(&schema, json!("down")) && !free(&schema, json!(4)), "{schema}");
+            assert!(!free(&schema, json!(["up", "down"])), "{schema}");
+        }
+        let one = property(json!({ "const": "up" }));
+        assert!(free(&one, json!("up")) && !free(&one, json!("down")));
+        let other = json!({ "properties": { "team": {}, "order": { "enum": ["up"] } } });
+        assert!(!free(&other, json!("up")), "listed for another name");
+    }
+
+    #[test]
+    fn so_many_parts_of_a_schema_are_looked_through() {
+        // The list is looked through from its end; the schema and the list are parts too.
+        let schema = |before: usize| {
+            let mut parts = vec![json!({ "properties": { "a": {} } })];
+            parts.extend((0..before).map(|_| json!(true)));
+            json!({ "allOf": parts })
+        };
+        let declared = |before| are_vouched_for(&json!({ "a": null }), Some(&schema(before)), &Bob);
+        assert!(declared(4_093) && !declared(4_094));
+    }
 }

@@ -147,3 +147,82 @@ fn texts(value: &Value, out: &mut String) {
     }
     out.push('\n');
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn left(names: &[&str], arguments: Value) -> Vec<String> {
+        let tokens = names.iter().map(|name| Token::new(Class::Name, *name)).collect();
+        echoes(tokens, &arguments).into_iter().map(|token| token.key).collect()
+    }
+
+    #[test]
+    fn what_a_call_was_told_is_only_repeated_wherever_it_stood() {
+        for arguments in [
+            json!("eve smith"),
+            json!({ "to": "Eve Smith" }),
+            json!({ "eve": "smith" }),
+            json!({ "to": ["smith", { "x": "eve" }] }),
+            json!({ "eve": { "smith": null } }),
+            json!("smith, (eve)!"),
+        ] {
+            assert_eq!(left(&["eve smith", "bob"], arguments.clone()), ["bob"], "{arguments}");
+        }
+        for arguments in [json!("eve"), json!("evesmith"), json!(["ev", "e smith"]), json!(null)] {
+            assert_eq!(left(&["eve smith"], arguments.clone()), ["eve smith"], "{arguments}");
+        }
+        assert_eq!(left(&["4711"], json!({ "n": 4_711 })), Vec::<String>::new());
+        assert_eq!(left(&["true"], json!({ "n": true })), ["true"], "a switch names nothing");
+    }
+
+    #[test]
+    fn names_and_values_beside_each_other_are_no_one_word() {
+        assert_eq!(left(&["evesmith"], json!({ "eve": "smith" })), ["evesmith"]);
+        assert_eq!(left(&["evesmith"], json!(["eve", "smith"])), ["evesmith"]);
+        assert_eq!(left(&["eve7"], json!(["eve", 7])), ["eve7"]);
+    }
+
+    #[test]
+    fn a_part_of_one_byte_is_not_looked_for() {
+        assert_eq!(left(&["eve a"], json!("eve")), Vec::<String>::new());
+        assert_eq!(left(&["eve ab"], json!("eve")), ["eve ab"]);
+        assert_eq!(left(&["eve \u{e9}\u{e9}"], json!("eve")).len(), 1);
+    }
+
+    fn keys(tokens: &[Token]) -> Vec<&str> {
+        tokens.iter().map(|token| token.key.as_str()).collect()
+    }
+
+    #[test]
+    fn what_arguments_name_is_read_at_every_depth_and_numbers_too() {
+        let told = written(&json!({
+            "to": "eve@evil.example",
+            "rows": [{ "mail": "bob@corp.example" }, 4_711],
+            "on": true,
+            "none": null,
+        }));
+        let told = keys(&told);
+        for name in ["eve@evil.example", "bob@corp.example", "4711"] {
+            assert!(told.contains(&name), "{name}: {told:?}");
+        }
+        assert!(!told.contains(&"true"), "{told:?}");
+        assert!(written(&json!({ "on": true, "none": null })).is_empty());
+    }
+
+    #[test]
+    fn secrets_and_what_somebody_pays_with_are_carried_and_a_mail_address_is_not() {
+        let firewall = Firewall::new();
+        let kinds = |text: &str| -> Vec<String> {
+            carried(&firewall, text).into_iter().map(|value| value.kind).collect()
+        };
+        assert_eq!(kinds("write to jane.roe@corp.example.com"), Vec::<String>::new());
+        assert_eq!(kinds("pay with 4539578763621486"), ["card"]);
+        let key = carried(&firewall, "the key is AKIAIOSFODNN7EXAMPLQ");
+        assert_eq!(key.len(), 1);
+        assert_eq!(ValueFamily::of(&key[0].kind), ValueFamily::Secret);
+        assert!(keys(&key[0].tokens).contains(&"AKIAIOSFODNN7EXAMPLQ"), "{key:?}");
+    }
+}

@@ -137,3 +137,126 @@ fn kind_of(text: &str) -> Option<Voucher> {
         .into_iter()
         .find(|kind| kind_text(*kind) == text)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use weaver_text::values::{Class, Token};
+    use weaver_trace_store::MemoryLedger;
+    use weaver_types::SeededRandom;
+    use weaver_types::ledger::{Batch, Durability};
+
+    use super::*;
+
+    fn run(id: &str) -> RunId {
+        RunId::parse(id).unwrap()
+    }
+
+    fn token(n: usize) -> Token {
+        Token::new(Class::Identifier, format!("id-{n}"))
+    }
+
+    fn ledger() -> MemoryLedger {
+        MemoryLedger::fresh(Arc::new(SeededRandom::new(2))).unwrap()
+    }
+
+    fn commit(ledger: &MemoryLedger, put: Vec<Put>) {
+        ledger.commit(Batch { put, ..Batch::new(Durability::Os) }).wait().unwrap();
+    }
+
+    fn index() -> Index {
+        let mut index = Index::default();
+        index.ensure(&SeededRandom::new(1)).unwrap();
+        index
+    }
+
+    #[test]
+    fn an_index_reads_back_from_its_records_as_it_was() {
+        let (ledger, tenant, mut own) = (ledger(), Tenant::default(), index());
+        for (name, kind, ids) in [
+            ("call_1", Voucher::Trusted, [1, 2]),
+            ("call_2.args", Voucher::Written, [3, 4]),
+            ("said_1", Voucher::User, [5, 6]),
+        ] {
+            let part = own.part(kind, &ids.map(token)).unwrap();
+            commit(&ledger, puts(&tenant, &run("run_1"), name, &own, &part).unwrap());
+            own.add(&part);
+            own.stored();
+        }
+        let again = read(&tenant, &run("run_1"), &ledger).unwrap();
+        assert_eq!(again.len(), 6);
+        assert_eq!(again.unstored_key(), None, "it stands in the ledger");
+        for n in 0..8 {
+            assert_eq!(again.vouched(&token(n)), own.vouched(&token(n)), "{n}");
+        }
+        for other in ["run_", "run_2", "run_11"] {
+            assert_eq!(read(&tenant, &run(other), &ledger).unwrap().len(), 0, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_key_goes_with_the_first_record_and_nothing_is_written_for_nothing() {
+        let (tenant, mut own) = (Tenant::default(), index());
+        let part = |full| IndexEntries { kind: Voucher::Written, entries: Vec::new(), full };
+        let ids = |own: &Index, part: &IndexEntries| -> Vec<String> {
+            let puts = puts(&tenant, &run("run_1"), "call_1", own, part).unwrap();
+            puts.iter().map(|put| put.key.id.to_string()).collect()
+        };
+        assert_eq!(ids(&own, &part(false)), Vec::<String>::new());
+        assert_eq!(ids(&own, &part(true)), ["run_1 call_1", "run_1 !key"]);
+        own.stored();
+        assert_eq!(ids(&own, &part(true)), ["run_1 call_1"]);
+    }
+
+    #[test]
+    fn more_records_than_one_page_are_all_read() {
+        let (ledger, tenant, own) = (ledger(), Tenant::default(), index());
+        for (count, before) in [(MAX_PAGE, 0), (1, MAX_PAGE)] {
+            let mut all = Vec::new();
+            for n in before..before + count {
+                let entries = vec![n.try_into().unwrap()];
+                let part = IndexEntries { kind: Voucher::Trusted, entries, full: false };
+                let own_put = puts(&tenant, &run("run_1"), &format!("call_{n}"), &own, &part);
+                all.extend(own_put.unwrap().into_iter().take(1));
+            }
+            commit(&ledger, all);
+            let read = read(&tenant, &run("run_1"), &ledger).unwrap();
+            assert_eq!(read.len(), before + count);
+        }
+    }
+
+    #[test]
+    fn a_damaged_record_is_an_error_and_says_what_is_wrong() {
+        let key = "0a".repeat(32);
+        let text = |text: &str| text.as_bytes().to_vec();
+        for (name, value, problem) in [
+            ("!key", text(&format!("{{\"key\":\"{key}\",\"v\":1}}")), None),
+            ("!key", text(&format!("{{\"key\":\"{key}\",\"v\":2}}")), Some("use a newer build")),
+            ("!key", text("{\"key\":\"0a\",\"v\":1}"), Some("no key")),
+            ("!key", text(&format!("{{\"key\":\"{}zz\",\"v\":1}}", &key[2..])), Some("no key")),
+            ("!key", text("{\"v\":1}"), Some("no key")),
+            ("call_1", text("{\"entries\":\"00000000000000ff\",\"kind\":\"user\",\"v\":1}"), None),
+            ("call_1", text("{\"kind\":\"user\",\"v\":1}"), None),
+            ("call_1", text("{\"kind\":\"nobody\",\"v\":1}"), Some("no kind")),
+            ("call_1", text("{\"v\":1}"), Some("no kind")),
+            ("call_1", text("{\"entries\":\"ff\",\"kind\":\"user\",\"v\":1}"), Some("no number")),
+            (
+                "call_1",
+                text("{\"entries\":\"000000000000000g\",\"kind\":\"user\",\"v\":1}"),
+                Some("no number"),
+            ),
+            ("call_1", text("{\"kind\":\"user\",\"more\":1,\"v\":1}"), Some("more")),
+        ] {
+            let mut index = Index::default();
+            let told = take(&mut index, name, &value).err().map(|error| error.to_string());
+            match problem {
+                None => assert_eq!(told, None),
+                Some(problem) => assert!(told.unwrap().contains(problem), "{problem}"),
+            }
+        }
+        let mut index = Index::default();
+        take(&mut index, "call_1", b"{\"full\":true,\"kind\":\"written\",\"v\":1}").unwrap();
+        assert!(index.is_void("anything"));
+    }
+}

@@ -206,4 +206,69 @@ mod tests {
         let long = format!("id_: '1'\ncontent: {}\n", "a".repeat(MAX_YAML));
         assert_eq!(ids(&RawResult::text(long)).len(), 0);
     }
+
+    #[test]
+    fn rows_are_records_up_to_the_same_bound() {
+        let rows = |n: usize| {
+            let list: Vec<Value> = (0..n).map(|id| json!({ "id_": id })).collect();
+            let rows = JsonRows::parse(Value::Array(list).to_string()).unwrap();
+            ids(&RawResult { content: RawContent::Rows(rows), ..RawResult::text("") }).len()
+        };
+        assert_eq!((rows(3), rows(MAX_RECORDS), rows(MAX_RECORDS + 1)), (3, MAX_RECORDS, 0));
+    }
+
+    #[test]
+    fn a_text_is_read_as_yaml_up_to_256_kib_and_64_levels() {
+        let long = |bytes: usize| {
+            let head = "id_: '1'\ntitle: ";
+            ids(&RawResult::text(format!("{head}{}", "a".repeat(bytes - head.len())))).len()
+        };
+        assert_eq!((long(MAX_YAML), long(MAX_YAML + 1)), (1, 0));
+        let deep = |levels: usize| {
+            let list = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+            ids(&RawResult::text(format!("id_: '1'\nmore: {list}\n"))).len()
+        };
+        assert_eq!((deep(10), deep(100)), (1, 0));
+    }
+
+    /// Vouches for this name at the place of a record's name.
+    #[derive(Debug)]
+    struct Named(&'static str);
+
+    impl ValueOrigins for Named {
+        fn origin(&self, at: &Pointer, value: &Value) -> Option<ValueOrigin> {
+            (at.as_str() == "/title" && value.as_str() == Some(self.0)).then_some(ValueOrigin::User)
+        }
+    }
+
+    fn vouched(impact: Impact, reply: Value, arguments: Value, name: &'static str) -> Vec<String> {
+        let (fields, records) = (fields(), records(&RawResult::json(reply), &fields()));
+        let reply = Reply { records: &records, fields: &fields, impact, arguments: &arguments };
+        vouched_ids(&reply, &Named(name)).into_iter().map(|token| token.key).collect()
+    }
+
+    #[test]
+    fn the_id_of_what_a_call_created_is_vouched_for_unless_the_call_chose_it() {
+        let one = json!({ "id_": "doc-17", "title": "Plan" });
+        let none = Vec::<String>::new();
+        assert_eq!(vouched(Impact::Write, one.clone(), json!({ "title": "Plan" }), ""), ["doc-17"]);
+        assert_eq!(vouched(Impact::Write, one.clone(), json!({ "id": "doc-17" }), ""), none);
+        assert_eq!(vouched(Impact::Read, one.clone(), json!({}), ""), none);
+        assert_eq!(vouched(Impact::Destroy, one.clone(), json!({}), ""), none);
+        let two = json!([one, { "id_": "doc-18", "title": "Other" }]);
+        assert_eq!(vouched(Impact::Write, two, json!({}), ""), none, "one of them was there");
+    }
+
+    #[test]
+    fn a_record_that_the_user_named_is_vouched_for_where_no_other_bears_the_name() {
+        let record = |id: &str, title: &str| json!({ "id_": id, "title": title });
+        let none = Vec::<String>::new();
+        let list = json!([record("doc-1", "Plan"), record("doc-2", "Budget")]);
+        assert_eq!(vouched(Impact::Read, list.clone(), json!({}), "Plan"), ["doc-1"]);
+        assert_eq!(vouched(Impact::Read, list, json!({}), "Other"), none);
+        let twice = json!([record("doc-1", "Plan"), record("doc-2", "plan!")]);
+        assert_eq!(vouched(Impact::Read, twice, json!({}), "Plan"), none, "the same words");
+        let unnamed = json!([record("doc-1", "Plan"), { "id_": "doc-2" }]);
+        assert_eq!(vouched(Impact::Read, unnamed, json!({}), "Plan"), ["doc-1"]);
+    }
 }
