@@ -239,4 +239,52 @@ mod tests {
         }
         assert_eq!(fitting, 4);
     }
+
+    #[test]
+    fn a_value_and_its_schema_are_checked_up_to_so_much_work() {
+        // A schema of 10,000 nodes, and values of so many.
+        let schema = json!({
+            "type": "array", "items": { "type": "object" }, "examples": vec![json!(0); 9_995],
+        });
+        assert_eq!(weigh(&schema), Ok(10_000));
+        let id = CapabilityId::parse("crm.list").unwrap();
+        let draft = CapabilityDraft {
+            description: "Lists people.".to_owned(),
+            output_schema: Some(schema.into()),
+            timeout_ms: 1_000,
+            ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, Agents::Any)
+        };
+        let check = SchemaCheck::of_results(&Arc::new(draft.build().unwrap())).unwrap();
+        let told = |small: usize, large: usize| {
+            let mut rows = vec![json!({ "id": 1 }); small];
+            rows.extend(vec![json!({ "id": 1, "n": 2 }); large]);
+            let whole = Value::Array(rows);
+            let parts = JsonRows::parse(whole.to_string()).unwrap();
+            let told = check.violation(&whole, "it");
+            assert_eq!(check.violation_in_rows(&parts, "it"), told);
+            (nodes(&whole), told)
+        };
+        assert_eq!(told(4_998, 1), (10_000, None));
+        let refused = "it: too many values for so large a schema".to_owned();
+        assert_eq!(told(5_000, 0), (10_001, Some(refused)));
+    }
+
+    #[test]
+    fn a_schema_is_checked_only_where_there_is_one() {
+        let id = CapabilityId::parse("crm.list").unwrap();
+        let draft = CapabilityDraft {
+            description: "Lists people.".to_owned(),
+            output_schema: Some(json!({ "type": "array" }).into()),
+            timeout_ms: 1_000,
+            ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, Agents::Any)
+        };
+        let capability = Arc::new(draft.build().unwrap());
+        let arguments = SchemaCheck::of_arguments(&capability).unwrap();
+        let results = SchemaCheck::of_results(&capability).unwrap();
+        assert_eq!((arguments.is_declared(), results.is_declared()), (false, true));
+        assert_eq!(arguments.violation(&json!(1), "it"), None);
+        let rows = JsonRows::parse("[{\"a\":1}]".to_owned()).unwrap();
+        assert_eq!(arguments.violation_in_rows(&rows, "it"), None);
+        assert!(results.violation(&json!(1), "it").is_some());
+    }
 }

@@ -80,3 +80,89 @@ impl FirstSeen {
         self.late.contains(id)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::{Agents, CapabilityDraft, Effects};
+
+    use super::*;
+
+    fn capability(id: &str) -> Arc<Capability> {
+        let id = CapabilityId::parse(id).unwrap();
+        let draft = CapabilityDraft {
+            description: "a capability".to_owned(),
+            ..CapabilityDraft::new(id.clone(), id.as_str(), Effects::READ_LOCAL, Agents::Any)
+        };
+        Arc::new(draft.build().unwrap())
+    }
+
+    #[test]
+    fn who_comes_back_is_compared_with_what_stood_there_first() {
+        let mut seen = FirstSeen::default();
+        let (first, other) = (capability("s.a"), capability("s.a"));
+        assert!(Arc::ptr_eq(&seen.enter(&first).unwrap(), &first));
+        seen.leave(first.id());
+        assert!(Arc::ptr_eq(&seen.enter(&other).unwrap(), &first));
+        seen.replace(&other);
+        assert!(Arc::ptr_eq(&seen.enter(&first).unwrap(), &other), "somebody approved it");
+    }
+
+    #[test]
+    fn a_registration_that_did_not_come_about_leaves_nothing_behind() {
+        let mut seen = FirstSeen::default();
+        let (first, other) = (capability("s.a"), capability("s.a"));
+        seen.settle("s");
+        seen.enter(&first).unwrap();
+        assert!(seen.is_late(first.id()));
+        seen.forget(&other);
+        assert!(seen.is_late(first.id()), "it is not the one that came first");
+        seen.forget(&first);
+        assert!(!seen.is_late(first.id()));
+        assert!(Arc::ptr_eq(&seen.enter(&other).unwrap(), &other));
+    }
+
+    #[test]
+    fn what_is_new_after_the_first_listing_of_its_namespace_is_late_until_it_is_approved() {
+        let mut seen = FirstSeen::default();
+        let [early, late, elsewhere, alone] =
+            ["s.early", "s.late", "t.late", "late"].map(capability);
+        seen.enter(&early).unwrap();
+        seen.settle("s");
+        for one in [&late, &elsewhere, &alone] {
+            seen.enter(one).unwrap();
+        }
+        seen.leave(early.id());
+        seen.enter(&early).unwrap();
+        let is_late = |seen: &FirstSeen| {
+            [&early, &late, &elsewhere, &alone].map(|one| seen.is_late(one.id()))
+        };
+        assert_eq!(is_late(&seen), [false, true, false, false]);
+        seen.replace(&late);
+        assert_eq!(is_late(&seen), [false; 4]);
+        seen.settle("");
+        seen.enter(&capability("alone")).unwrap();
+        assert!(
+            seen.is_late(capability("alone").id()),
+            "an id without a namespace has the empty one"
+        );
+    }
+
+    #[test]
+    fn a_namespace_may_give_up_10_000_ids_and_no_new_one_comes_then() {
+        let mut seen = FirstSeen::default();
+        let old = capability("s.old");
+        seen.enter(&old).unwrap();
+        for _ in 0..9_999 {
+            seen.leave(old.id());
+        }
+        assert!(seen.enter(&capability("s.new")).is_ok());
+        seen.leave(old.id());
+        assert_eq!(
+            seen.enter(&capability("s.more")).unwrap_err(),
+            RegistryError::Restless { prefix: "s".to_owned(), limit: 10_000 }
+        );
+        assert!(seen.enter(&capability("t.more")).is_ok(), "another namespace has its own");
+        assert!(seen.enter(&old).is_ok(), "who comes back is counted no more");
+        assert!(seen.enter(&capability("s.more")).is_ok());
+    }
+}

@@ -95,3 +95,123 @@ pub(super) fn ranked(entries: Vec<Arc<Registered>>, goal: &str) -> Vec<Arc<Regis
 fn as_number(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::from(u32::MAX), f64::from)
 }
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::{Agents, CapabilityDraft, CapabilityId, Effects, RawResult};
+
+    use super::*;
+    use crate::function::FnDriver;
+
+    fn entry(id: &str, name: &str, description: &str, tags: &[&str]) -> Arc<Registered> {
+        let draft = CapabilityDraft {
+            description: description.to_owned(),
+            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            ..CapabilityDraft::new(
+                CapabilityId::parse(id).unwrap(),
+                name,
+                Effects::READ_LOCAL,
+                Agents::Any,
+            )
+        };
+        let driver = Arc::new(FnDriver::inline(|_| Ok(RawResult::text(""))));
+        Arc::new(Registered::new(draft.build().unwrap(), driver).unwrap())
+    }
+
+    fn found(entries: &[&Arc<Registered>], goal: &str) -> Vec<String> {
+        let entries = entries.iter().map(|entry| Arc::clone(entry)).collect();
+        ranked(entries, goal).iter().map(|entry| entry.capability.id().to_string()).collect()
+    }
+
+    #[test]
+    fn a_word_counts_by_where_it_stands() {
+        let entries = [
+            entry("ant.box", "yarn", "alpha beta", &[]),
+            entry("bee.box", "alpha", "beta gamma", &[]),
+            entry("cow.box", "yarn", "beta gamma", &["alpha"]),
+            entry("dog.alpha", "yarn", "beta gamma", &[]),
+        ];
+        let weights = entries.each_ref().map(|entry| entry.bag().weights["alpha"]);
+        assert_eq!(weights, [1.0, 2.0, 3.0, 4.0]);
+        let lengths = entries.each_ref().map(|entry| entry.bag().length);
+        assert_eq!(lengths, [5.0, 5.0, 6.0, 5.0], "every word that is no stop word, each time");
+        let order = ["dog.alpha", "cow.box", "bee.box", "ant.box"];
+        assert_eq!(found(&entries.each_ref(), "alpha"), order);
+        let often = entry("egg.alpha", "alpha", "alpha alpha the", &["alpha"]);
+        assert_eq!((often.bag().weights["alpha"], often.bag().length), (11.0, 6.0));
+    }
+
+    #[test]
+    fn a_rare_word_counts_more_than_a_common_one() {
+        let common = ["ant", "bee", "cow", "dog"]
+            .map(|id| entry(&format!("{id}.box"), "note", "list things", &[]));
+        let rare = entry("zoo.box", "note", "invoice things", &[]);
+        let all: Vec<&Arc<Registered>> = common.iter().chain([&rare]).collect();
+        assert_eq!(found(&all, "list invoice")[0], "zoo.box");
+    }
+
+    /// A text of so many words, none of which is asked for.
+    fn filler(words: usize) -> String {
+        (0..words).map(|n| format!("filler{n}")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_word_in_a_short_text_counts_more_than_one_in_a_long_text() {
+        let long = entry("ant.box", "note", &format!("alpha {}", filler(20)), &[]);
+        let short = entry("bee.box", "note", "alpha", &[]);
+        assert_eq!(found(&[&long, &short], "alpha"), ["bee.box", "ant.box"]);
+        // Even where it stands in the name of the long one, which counts twice.
+        let named = entry("ant.box", "alpha", &filler(27), &[]);
+        let others = ["cow", "dog"].map(|id| entry(&format!("{id}.box"), "note", &filler(13), &[]));
+        let all = [&named, &short, &others[0], &others[1]];
+        assert_eq!(found(&all, "alpha"), ["bee.box", "ant.box"]);
+    }
+
+    #[test]
+    fn two_words_of_a_goal_count_more_than_one_and_a_repeated_one_no_more() {
+        let both = entry("zoo.box", "note", "alpha beta", &[]);
+        let one = entry("ant.box", "note", "alpha gamma", &[]);
+        assert_eq!(found(&[&one, &both], "alpha beta"), ["zoo.box", "ant.box"]);
+        let other = entry("bee.box", "note", "beta gamma", &[]);
+        assert_eq!(found(&[&one, &other], "beta alpha beta beta"), ["ant.box", "bee.box"], "alike");
+        assert_eq!(found(&[&one, &other], "delta the of"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_id_that_begins_with_the_goal_is_worth_a_point_more() {
+        let begins = entry("mail.send", "note", &filler(8), &[]);
+        let others = ["cow", "dog", "eel", "fox"]
+            .map(|id| entry(&format!("{id}.mail.send"), "mail send", "mail send", &[]));
+        let all: Vec<&Arc<Registered>> = others.iter().chain([&begins]).collect();
+        assert_eq!(found(&all, "mail send")[0], "mail.send");
+        assert_ne!(found(&all, "send mail")[0], "mail.send");
+        // A rare word in a far shorter text is worth still more.
+        let begins = entry("alpha.box", "note", &filler(27), &[]);
+        let short = entry("bee.alpha", "note", "the", &[]);
+        let others: Vec<_> =
+            (0..8).map(|n| entry(&format!("cow{n}.box"), "note", "the", &[])).collect();
+        let all: Vec<&Arc<Registered>> = others.iter().chain([&begins, &short]).collect();
+        assert_eq!(found(&all, "alpha"), ["bee.alpha", "alpha.box"]);
+    }
+
+    #[test]
+    fn of_equals_the_first_id_comes_first() {
+        let entries = ["cow.box", "ant.box", "bee.box"].map(|id| entry(id, "note", "alpha", &[]));
+        assert_eq!(found(&entries.each_ref(), "alpha"), ["ant.box", "bee.box", "cow.box"]);
+    }
+
+    #[test]
+    fn the_first_64_different_words_of_a_goal_count() {
+        let one = entry("ant.box", "note", "zebra", &[]);
+        let goal = |before: usize| format!("{0} {0} zebra", filler(before));
+        assert_eq!(found(&[&one], &goal(63)).len(), 1);
+        assert_eq!(found(&[&one], &goal(64)).len(), 0);
+    }
+
+    #[test]
+    fn counts_become_the_same_numbers() {
+        let same = |count: usize, number: f64| as_number(count).total_cmp(&number).is_eq();
+        assert!(same(0, 0.0) && same(1, 1.0) && same(20_000, 20_000.0));
+        assert!(same(usize::MAX, 4_294_967_295.0));
+    }
+}

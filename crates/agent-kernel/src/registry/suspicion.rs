@@ -37,3 +37,17 @@ pub(crate) fn kinds(suspicions: &BTreeSet<String>) -> String {
         suspicions.iter().map(|one| one.split(' ').next().unwrap_or_default()).collect();
     kinds.into_iter().collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kinds_are_told_once_each_and_never_the_places() {
+        let found = |all: &[&str]| kinds(&all.iter().map(|one| (*one).to_owned()).collect());
+        assert_eq!(found(&[]), "");
+        assert_eq!(found(&["hidden_text in title"]), "hidden_text");
+        let many = ["hidden_text in name", "instruction_like in title", "hidden_text in title"];
+        assert_eq!(found(&many), "hidden_text, instruction_like");
+    }
+}

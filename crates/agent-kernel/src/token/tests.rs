@@ -341,3 +341,37 @@ fn a_truncated_mac_is_no_mac() {
         assert_eq!(ring.verify(&cut), BAD, "{left} bytes of the MAC");
     }
 }
+
+#[test]
+fn bytes_are_a_token_up_to_the_longest_and_not_beyond() {
+    // A head whose claims are one text that fills it, as long as the whole is to be.
+    let filled = |length: usize| {
+        let claims = length - 3 - form::MAC;
+        let mut bytes = vec![form::VERSION];
+        bytes.extend(u16::try_from(claims).unwrap().to_be_bytes());
+        bytes.extend(u16::try_from(claims - 2).unwrap().to_be_bytes());
+        bytes.resize(length, b'k');
+        form::split(&bytes).is_some()
+    };
+    assert!(filled(MAX_BYTES - 1) && filled(MAX_BYTES));
+    assert!(!filled(MAX_BYTES + 1) && !filled(MAX_BYTES + 2));
+}
+
+#[test]
+fn the_longest_token_is_signed_and_takes_no_caveat_more() {
+    let ring = ring();
+    let around = ring.sign(&TokenClaims { audience: String::new(), ..claims(&ring) }).unwrap();
+    let long = |length: usize| {
+        let audience = "x".repeat(length - around.0.len());
+        ring.sign(&TokenClaims { audience, ..claims(&ring) })
+    };
+    assert!(long(MAX_BYTES + 1).is_none());
+    let longest = long(MAX_BYTES).unwrap();
+    assert!(ring.verify(&longest).is_ok());
+    assert_eq!(longest.attenuate(&expires(1)).unwrap_err().code(), "token.too_large");
+    // Eleven bytes are a caveat of a time.
+    let room = long(MAX_BYTES - 11).unwrap().attenuate(&expires(1)).unwrap();
+    assert!(ring.verify(&room).is_ok());
+    assert_eq!(ring.verify(&Token::from_text(room.to_text())), ring.verify(&room));
+    assert!(long(MAX_BYTES - 10).unwrap().attenuate(&expires(1)).is_err());
+}

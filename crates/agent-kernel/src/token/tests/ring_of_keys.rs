@@ -81,3 +81,23 @@ fn a_ring_is_kept_and_handed_in_again() {
     }
     assert!(KeyRing::from_bytes(&vec![b' '; 100_000]).is_err());
 }
+
+#[test]
+fn a_kept_ring_holds_at_most_16_keys_and_each_once() {
+    let kept = |count: usize| {
+        use base64::Engine as _;
+        let secret = base64::engine::general_purpose::STANDARD.encode([7; 32]);
+        let keys: Vec<String> =
+            (0..count).map(|n| format!("{{\"id\":\"k{n}\",\"secret\":\"{secret}\"}}")).collect();
+        let golden = include_str!("../../../tests/data/token_keys.json").trim_ascii_end();
+        let (head, rest) = golden.split_once("\"keys\":[").unwrap();
+        let (_, tail) = rest.split_once(']').unwrap();
+        let head = head.replace("\"current\":\"k2\"", "\"current\":\"k0\"");
+        KeyRing::from_bytes(format!("{head}\"keys\":[{}]{tail}", keys.join(",")).as_bytes())
+    };
+    assert_eq!(kept(16).unwrap().ids().count(), 16);
+    assert_eq!(
+        kept(17).unwrap_err().to_string(),
+        "the token keys cannot be read: a key stands twice, or there are too many"
+    );
+}
