@@ -39,3 +39,23 @@ impl Arguments {
         Ok(Self { bytes, digest })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_an_object_of_at_most_one_mebibyte() {
+        let sized = |bytes: usize| {
+            let around = json!({ "text": "" }).to_string().len();
+            Arguments::read(&json!({ "text": "x".repeat(bytes - around) })).map(|a| a.bytes.len())
+        };
+        assert_eq!(sized(1_048_576), Ok(1_048_576));
+        assert_eq!(sized(1_048_577), Err(ArgumentsError::TooLarge { bytes: 1_048_577 }));
+        for other in [json!([]), json!("a"), json!(null), json!(1)] {
+            assert_eq!(Arguments::read(&other).err(), Some(ArgumentsError::NotAnObject), "{other}");
+        }
+    }
+}

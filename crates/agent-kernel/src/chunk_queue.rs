@@ -126,3 +126,92 @@ impl Drop for ChunkQueue {
         self.shared.1.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wait::block_on;
+
+    /// A queue, and the sender that its work has.
+    fn queue() -> (ChunkQueue, ChunkSender) {
+        let mut slot = None;
+        let queue = ChunkQueue::start(|sender| {
+            slot = Some(sender);
+            Box::pin(std::future::pending())
+        });
+        (queue, slot.unwrap())
+    }
+
+    fn text(text: &str) -> RawChunk {
+        RawChunk::Text(text.to_owned())
+    }
+
+    fn lost(result: Result<(), DriverError>) -> bool {
+        matches!(result, Err(DriverError::Lost(_)))
+    }
+
+    #[test]
+    fn chunks_come_in_their_order_and_the_end_stays_the_end() {
+        let (mut queue, sender) = queue();
+        for one in ["a", "b"] {
+            sender.send(text(one)).unwrap();
+        }
+        sender.finish(Ok(()));
+        let mut next = || block_on(queue.next());
+        assert_eq!(next(), Some(Ok(text("a"))));
+        assert_eq!(next(), Some(Ok(text("b"))));
+        assert_eq!((next(), next()), (None, None));
+    }
+
+    #[test]
+    fn an_error_is_told_once_behind_what_came_before_it() {
+        let (mut queue, sender) = queue();
+        sender.send(text("a")).unwrap();
+        let error = || DriverError::Failed("the disk is full".to_owned());
+        sender.finish(Err(error()));
+        let mut next = || block_on(queue.next());
+        assert_eq!(next(), Some(Ok(text("a"))));
+        assert_eq!((next(), next()), (Some(Err(error())), None));
+    }
+
+    #[test]
+    fn who_sends_is_told_when_nobody_reads_any_more() {
+        let (queue, sender) = queue();
+        sender.send(text("a")).unwrap();
+        drop(queue);
+        assert!(lost(sender.send(text("b"))));
+        assert!(sender.0.0.lock().unwrap().chunks.is_empty());
+    }
+
+    #[test]
+    fn the_fifth_chunk_waits_until_one_is_read_or_nobody_reads() {
+        for read in [true, false] {
+            let (mut queue, sender) = queue();
+            for _ in 0..4 {
+                sender.send(text("a")).unwrap();
+            }
+            let waiting = std::thread::spawn(move || (sender.send(text("last")), sender));
+            if read {
+                for _ in 0..4 {
+                    assert_eq!(block_on(queue.next()), Some(Ok(text("a"))));
+                }
+                assert_eq!(block_on(queue.next()), Some(Ok(text("last"))));
+                assert_eq!(waiting.join().unwrap().0, Ok(()));
+            } else {
+                drop(queue);
+                assert!(lost(waiting.join().unwrap().0));
+            }
+        }
+    }
+
+    #[test]
+    fn work_that_could_not_be_started_ends_the_stream() {
+        let refused = || DriverError::Unavailable("too many threads".to_owned());
+        let mut queue = ChunkQueue::start(|_| {
+            Box::pin(std::future::ready(Err(DriverError::Unavailable(
+                "too many threads".to_owned(),
+            ))))
+        });
+        assert_eq!(block_on(queue.next()), Some(Err(refused())));
+    }
+}

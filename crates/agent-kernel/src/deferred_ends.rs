@@ -48,3 +48,58 @@ impl DeferredEnds {
         ends.pop_front().map(|end| (end, done))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::ledger::Completer;
+    use weaver_types::{CapabilityId, Label, PrincipalId, RunId};
+
+    use super::*;
+
+    fn end(step: u64) -> (Box<DeferredEnd>, Completer) {
+        let (ticket, completer) = Ticket::pair();
+        let open = OpenCall {
+            capability: CapabilityId::parse("fs.read").unwrap(),
+            cost: 0,
+            latency_us: 0,
+            principal: PrincipalId::parse("ana").unwrap(),
+            run: RunId::parse("run_1").unwrap(),
+            tokens: 0,
+            v: 1,
+            worst: Label::clean(),
+        };
+        let call = CallId::parse("call_1").unwrap();
+        (Box::new(DeferredEnd { slot: RunSlot::default(), step, ticket, call, open }), completer)
+    }
+
+    #[test]
+    fn ends_are_done_in_their_order_whichever_is_answered_first() {
+        let ends = DeferredEnds::default();
+        assert!(ends.next_done().is_none());
+        let (first, one) = end(1);
+        let (second, two) = end(2);
+        assert!(ends.add(first).is_ok() && ends.add(second).is_ok());
+        two.complete(Err(LedgerError::Closed));
+        assert!(ends.next_done().is_none(), "the one before it is on its way");
+        one.complete(Err(LedgerError::Closed));
+        let done: Vec<u64> =
+            std::iter::from_fn(|| ends.next_done()).map(|(end, _)| end.step).collect();
+        assert_eq!(done, [1, 2]);
+    }
+
+    #[test]
+    fn at_most_1_024_ends_are_on_their_way() {
+        let ends = DeferredEnds::default();
+        let mut completers = Vec::new();
+        for step in 0..1_024 {
+            let (end, completer) = end(step);
+            assert!(ends.add(end).is_ok(), "{step}");
+            completers.push(completer);
+        }
+        let back = ends.add(end(1_024).0).err().unwrap();
+        assert_eq!(back.step, 1_024);
+        completers.remove(0).complete(Err(LedgerError::Closed));
+        assert!(ends.next_done().is_some());
+        assert!(ends.add(back).is_ok());
+    }
+}

@@ -43,3 +43,32 @@ pub fn parameter_list(schema: &Value, most: usize) -> String {
     }
     words.join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn as_many_parameters_are_named_as_are_asked_for_and_the_rest_is_three_dots() {
+        let schema = json!({ "properties": { "a": {}, "b": {}, "c": {} }, "required": ["b"] });
+        for (most, line) in [
+            (0, "…"),
+            (1, "b, …"),
+            (2, "b, a?, …"),
+            (3, "b, a?, c?"),
+            (4, "b, a?, c?"),
+            (usize::MAX, "b, a?, c?"),
+        ] {
+            assert_eq!(parameter_list(&schema, most), line);
+        }
+        for none in
+            [json!({}), json!(true), json!({ "properties": {} }), json!({ "required": ["a"] })]
+        {
+            assert_eq!(parameter_list(&none, 3), "", "{none}");
+        }
+        let long = json!({ "properties": { "x".repeat(60): {} } });
+        assert_eq!(parameter_list(&long, 3), format!("{}?", "x".repeat(40)));
+    }
+}

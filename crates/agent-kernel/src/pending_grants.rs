@@ -139,4 +139,23 @@ mod tests {
         assert!(all.by_age.len() <= MOST_GONE + 4, "{}", all.by_age.len());
         assert_eq!(all.by_age.front().map(TokenId::as_str), Some(&*token(0)), "and is the oldest");
     }
+
+    #[test]
+    fn names_of_tokens_that_are_gone_are_taken_out_together() {
+        let grants = PendingGrants::default();
+        grants.insert(pending(0));
+        // One that waits, and behind it one name for each that is gone.
+        let named = |gone: usize| {
+            let used = pending(gone);
+            let token = used.claims.token_id.clone();
+            grants.insert(used);
+            let named = grants.0.lock().unwrap().by_age.len();
+            grants.remove(&token);
+            named
+        };
+        for gone in 1..=MOST_GONE + 2 {
+            assert_eq!(named(gone), gone + 1);
+        }
+        assert_eq!(named(MOST_GONE + 3), 2);
+    }
 }

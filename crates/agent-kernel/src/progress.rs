@@ -298,4 +298,32 @@ mod tests {
         look();
         assert_eq!(*seen.lock().unwrap(), 1);
     }
+
+    #[test]
+    fn what_is_shown_at_the_end_of_one_attempt_counts_for_the_next() {
+        let (slot, seen) = (ProgressSlot::default(), Mutex::new(Vec::new()));
+        let show = |taken: Taken| seen.lock().unwrap().push(taken.report.progress);
+        let mut rate = ProgressRate::default();
+        for attempt in 0..2 {
+            let mut looks = 0;
+            let work = std::future::poll_fn(|context| {
+                looks += 1;
+                slot.report(at(f64::from(attempt * 10 + looks)));
+                context.waker().wake_by_ref();
+                if looks == 2 { Poll::Ready(()) } else { Poll::Pending }
+            });
+            block_on(rate.showing(work, &slot, show, &Never));
+        }
+        assert_eq!(rate.shown, 4);
+        let mut looks = 20;
+        let work = std::future::poll_fn(|context| {
+            looks += 1;
+            slot.report(at(f64::from(looks)));
+            context.waker().wake_by_ref();
+            if looks == 25 { Poll::Ready(()) } else { Poll::Pending }
+        });
+        block_on(rate.showing(work, &slot, show, &Never));
+        // The fifth is shown at once, then there is a pause until the last.
+        assert_eq!(*seen.lock().unwrap(), [1.0, 2.0, 11.0, 12.0, 21.0, 25.0]);
+    }
 }

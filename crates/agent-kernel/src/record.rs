@@ -285,4 +285,47 @@ mod tests {
         let firewall = Firewall::new();
         assert_eq!(redacted(&firewall, "ask jane.roe@corp.example.com", 10), "ask [REDAC");
     }
+
+    #[test]
+    fn a_refusal_for_want_of_budget_has_its_own_key() {
+        use super::{DecisionKey, ReasonCode, refusal_key};
+        for (reason, key) in [
+            (ReasonCode::BudgetExceeded, DecisionKey::BudgetExceeded),
+            (ReasonCode::SessionBudgetExhausted, DecisionKey::BudgetExceeded),
+            (ReasonCode::RateLimited, DecisionKey::PolicyBlocked),
+            (ReasonCode::MissingRole, DecisionKey::PolicyBlocked),
+        ] {
+            assert_eq!(refusal_key(reason), key, "{reason}");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_the_way_and_what_released_a_call_is_recorded_redacted() {
+        use weaver_policy::{Contracts, Policy, PolicySet};
+        use weaver_types::{Check, Contribution, Decision, ReasonCode, Verdict};
+        let policy = PolicySet::from_code(Policy::new("p"), Contracts::new("c")).unwrap();
+        let firewall = Firewall::new();
+        for (verdict, reason) in [
+            (Verdict::Ask, ReasonCode::InvalidArguments),
+            (Verdict::Hold, ReasonCode::FloorHold),
+            (Verdict::Deny, ReasonCode::MissingRole),
+            (Verdict::Allow, ReasonCode::ApprovalGranted),
+        ] {
+            let detail = "write to jane.roe@corp.example.com";
+            let said = Contribution::new(Check::Rule, verdict, reason, detail);
+            let decision = Decision::join(vec![said], policy.basis().clone());
+            let told = serde_json::to_value(super::Checks::of(&decision, &firewall)).unwrap();
+            let detail = told[0]["detail"].as_str().unwrap();
+            assert!(detail.starts_with("write to ") && !detail.contains("jane"), "{detail}");
+            assert_eq!(told[0]["reason"], reason.as_str());
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_where_it_is_longer_and_not_where_it_is_as_long() {
+        let text = "\u{e9}".repeat(3);
+        for (most, length) in [(2, 4), (3, 6), (4, 6), (6, 6)] {
+            assert_eq!(first(&text, most).len(), length, "{most}");
+        }
+    }
 }

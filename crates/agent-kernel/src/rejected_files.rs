@@ -47,3 +47,54 @@ impl RejectedFiles {
         Some(std::mem::take(&mut seen.not_recorded))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::digest::Tag;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
+
+    fn file(n: usize) -> Digest {
+        Digest::of(Tag::COMMIT, n.to_string().as_bytes())
+    }
+
+    #[test]
+    fn the_same_file_is_recorded_once() {
+        let seen = RejectedFiles::default();
+        assert_eq!(seen.count(file(1), NOW), Some(0));
+        assert_eq!(seen.count(file(1), NOW.after(SPAN * 9)), None);
+        assert_eq!(seen.count(file(2), NOW.after(SPAN * 9)), Some(0), "nothing was left out");
+    }
+
+    #[test]
+    fn in_a_minute_64_are_recorded_and_the_rest_is_told_with_the_next() {
+        let seen = RejectedFiles::default();
+        for n in 0..64 {
+            assert_eq!(seen.count(file(n), NOW), Some(0), "{n}");
+        }
+        let last = NOW.after(Duration::from_micros(59_999_999));
+        for n in 64..67 {
+            assert_eq!(seen.count(file(n), last), None, "{n}");
+        }
+        assert_eq!(seen.count(file(67), NOW.after(SPAN)), Some(3));
+        for n in 68..131 {
+            assert_eq!(seen.count(file(n), NOW.after(SPAN)), Some(0), "{n}");
+        }
+        assert_eq!(seen.count(file(131), NOW.after(SPAN)), None, "the minute began anew");
+    }
+
+    #[test]
+    fn the_last_4_096_files_are_known_again() {
+        let seen = RejectedFiles::default();
+        for n in 0..4_096 {
+            seen.count(file(n), NOW);
+        }
+        assert_eq!(seen.0.lock().unwrap().known.len(), 4_096);
+        seen.count(file(4_096), NOW);
+        assert_eq!(seen.0.lock().unwrap().known.len(), 1);
+        assert_eq!(seen.count(file(4_096), NOW.after(SPAN)), None);
+        assert!(seen.count(file(0), NOW.after(SPAN)).is_some());
+    }
+}

@@ -27,3 +27,21 @@ impl ReservedAmounts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_meter_is_counted_by_itself_and_never_below_nothing() {
+        let of = |tokens, latency_us, cost| ReservedAmounts {
+            tokens,
+            latency_us,
+            cost: Millicents(cost),
+        };
+        assert_eq!(of(1, 2, 3).plus(of(10, 20, 30)), of(11, 22, 33));
+        assert_eq!(of(11, 22, 33).minus(of(10, 20, 30)), of(1, 2, 3));
+        assert_eq!(of(1, 2, 3).minus(of(1, 3, 2)), of(0, 0, 1));
+        assert_eq!(of(u64::MAX, 1, 1).plus(of(1, 1, 1)), of(u64::MAX, 2, 2));
+    }
+}

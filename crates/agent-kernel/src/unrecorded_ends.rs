@@ -59,3 +59,37 @@ impl UnrecordedEnds {
         end
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::{CapabilityId, Label, PrincipalId, RunId};
+
+    use super::*;
+
+    #[test]
+    fn ends_are_left_until_all_of_them_were_taken() {
+        let ends = UnrecordedEnds::default();
+        assert!(!ends.is_any_left());
+        for _ in 0..2 {
+            let open = OpenCall {
+                capability: CapabilityId::parse("fs.read").unwrap(),
+                cost: 0,
+                latency_us: 0,
+                principal: PrincipalId::parse("ana").unwrap(),
+                run: RunId::parse("run_1").unwrap(),
+                tokens: 0,
+                v: 1,
+                worst: Label::clean(),
+            };
+            let call = CallId::parse("call_1").unwrap();
+            ends.add(UnrecordedEnd { call, open, end: EarlyEnd::UNKNOWN });
+        }
+        for left in [true, true] {
+            assert_eq!(ends.is_any_left(), left);
+            assert!(ends.take().is_some());
+        }
+        assert!(ends.is_any_left(), "one more may have come meanwhile");
+        assert!(ends.take().is_none());
+        assert!(!ends.is_any_left());
+    }
+}

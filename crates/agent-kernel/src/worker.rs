@@ -255,4 +255,40 @@ mod tests {
             std::thread::yield_now();
         }
     }
+
+    #[test]
+    fn work_is_not_left_to_a_thread_that_is_busy() {
+        let workers = Workers::new(2);
+        block_on(workers.run(|| Ok(RawResult::text("done")), |_| ())).unwrap();
+        while workers.0.state.lock().unwrap().idle == 0 {
+            std::thread::yield_now();
+        }
+        let (release, gate) = mpsc::channel::<()>();
+        let (begun, begins) = mpsc::channel();
+        let busy = workers.run(
+            move || {
+                begun.send(()).unwrap();
+                let _ = gate.recv();
+                Ok(RawResult::text("late"))
+            },
+            |_| (),
+        );
+        begins.recv().unwrap();
+        let (tell, told) = mpsc::channel();
+        let other = workers.run(
+            move || {
+                tell.send(()).unwrap();
+                Ok(RawResult::text("done"))
+            },
+            |_| (),
+        );
+        assert_eq!(
+            told.recv_timeout(Duration::from_secs(10)),
+            Ok(()),
+            "it has a thread of its own"
+        );
+        assert!(block_on(other).is_ok());
+        release.send(()).unwrap();
+        assert!(block_on(busy).is_ok());
+    }
 }

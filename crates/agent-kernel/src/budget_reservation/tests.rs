@@ -193,3 +193,97 @@ fn what_others_hold_is_not_there_for_the_next() {
     drop(first);
     assert_eq!(refused(200, 10, 4), None, "it was given back");
 }
+
+fn wants(time_ms: u64, price: u64) -> AttemptNeeds {
+    AttemptNeeds { time: Duration::from_millis(time_ms), price: Millicents(price) }
+}
+
+/// The cap that leaves no room, of a run that used so much of it.
+fn refused(
+    budget: &RunBudget,
+    used: &RunDelta,
+    tokens: u64,
+    want: AttemptNeeds,
+) -> Option<&'static str> {
+    let slot = RunSlot::default();
+    let mut hot = lock(&slot).unwrap();
+    let next = hot.state().clone().after(used);
+    let step = hot.launch(used.clone(), next);
+    hot.landed(step);
+    drop(hot);
+    let said = BudgetReservation::take(&slot, budget, tokens, want).err()?.detail;
+    let caps = ["max_prompt_tokens", "max_latency_ms", "max_cost_usd_cents"];
+    caps.into_iter().find(|cap| said.contains(cap))
+}
+
+#[test]
+fn a_call_needs_200_tokens_unless_it_shows_nothing() {
+    let budget = RunBudget { max_prompt_tokens: Some(1_000), ..RunBudget::unlimited() };
+    for (used, tokens, cap) in [
+        (800, 500, None),
+        (800, 1, None),
+        (801, 500, Some("max_prompt_tokens")),
+        (801, 1, Some("max_prompt_tokens")),
+        (801, 0, None),
+    ] {
+        let used = RunDelta { prompt_tokens: used, ..RunDelta::default() };
+        assert_eq!(refused(&budget, &used, tokens, wants(1, 0)), cap, "{used:?} {tokens}");
+    }
+}
+
+#[test]
+fn a_call_needs_a_millisecond_unless_it_takes_no_time() {
+    let budget = RunBudget { max_latency_ms: Some(5), ..RunBudget::unlimited() };
+    for (used, time_ms, cap) in
+        [(4_000, 1, None), (4_000, 900, None), (4_001, 1, Some("max_latency_ms")), (4_001, 0, None)]
+    {
+        let used = RunDelta { latency_us: used, ..RunDelta::default() };
+        assert_eq!(refused(&budget, &used, 0, wants(time_ms, 0)), cap, "{used:?} {time_ms}");
+    }
+}
+
+#[test]
+fn a_call_may_cost_as_much_as_is_left() {
+    let budget = RunBudget { max_cost: Some(Millicents(7)), ..RunBudget::unlimited() };
+    let used = RunDelta { cost: Millicents(3), ..RunDelta::default() };
+    let of = |price| refused(&budget, &used, 0, wants(1, price));
+    assert_eq!((of(4), of(5)), (None, Some("max_cost_usd_cents")));
+}
+
+#[test]
+fn what_is_charged_at_worst_is_what_is_held_where_there_is_a_cap() {
+    let slot = RunSlot::default();
+    let take = |budget: &RunBudget| {
+        let taken = BudgetReservation::take(&slot, budget, 700, wants(200, 4));
+        taken.unwrap_or_else(|said| panic!("{said:?}"))
+    };
+    assert_eq!(take(&BUDGET).at_worst(), (200_000, Millicents(4)));
+    assert_eq!(take(&RunBudget::unlimited()).at_worst(), (0, Millicents(0)));
+    assert_eq!(take(&RunBudget::unlimited()).tokens(), None);
+}
+
+#[test]
+fn what_is_left_is_what_nobody_used_or_holds() {
+    let slot = RunSlot::default();
+    let whole = left(&lock(&slot).unwrap(), &BUDGET);
+    let expected = BudgetRemaining {
+        tool_calls: None,
+        prompt_tokens: Some(1_000),
+        latency_us: Some(250_000),
+        cost: Some(Millicents(7)),
+        session_tokens: None,
+    };
+    assert_eq!(whole, expected);
+    let held = BudgetReservation::take(&slot, &BUDGET, 700, wants(200, 4));
+    assert_eq!(
+        left(&lock(&slot).unwrap(), &BUDGET),
+        BudgetRemaining {
+            prompt_tokens: Some(300),
+            latency_us: Some(50_000),
+            cost: Some(Millicents(3)),
+            ..expected
+        }
+    );
+    drop(held);
+    assert_eq!(left(&lock(&slot).unwrap(), &BUDGET), expected);
+}

@@ -154,3 +154,89 @@ fn finished(
         format!("Request for '{capability}' by '{principal}' would be denied: {ways}.");
     told
 }
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::{Check, Verdict};
+
+    use super::*;
+
+    #[test]
+    fn each_reason_beside_the_policy_has_its_condition_and_what_would_change_it() {
+        let wait = || Discharge::Wait { retry_after_ms: 70 };
+        for (reason, discharge, condition, required, suggestion) in [
+            (
+                ReasonCode::RateLimited,
+                wait(),
+                "wait",
+                json!({ "retry_after_ms": 70 }),
+                "Try again later",
+            ),
+            (
+                ReasonCode::BudgetExceeded,
+                wait(),
+                "wait",
+                json!({ "retry_after_ms": 70 }),
+                "Try again later",
+            ),
+            (
+                ReasonCode::InvalidArguments,
+                Discharge::Arguments,
+                "arguments",
+                json!("arguments that fit the schema"),
+                "Mend the arguments",
+            ),
+            (
+                ReasonCode::SessionBudgetExhausted,
+                Discharge::Nothing,
+                "budget",
+                json!("room in the run's budget"),
+                "Begin another run",
+            ),
+            (
+                ReasonCode::ContractSuspicious,
+                Discharge::Nothing,
+                "contract",
+                json!("the approved contract"),
+                "Have the operator approve the contract again",
+            ),
+            (
+                ReasonCode::PreconditionFailed,
+                Discharge::Nothing,
+                "precondition",
+                json!("the world as declared"),
+                "Ask again",
+            ),
+            (
+                ReasonCode::NotFound,
+                Discharge::Nothing,
+                "capability",
+                json!("a known capability"),
+                "Look for another capability",
+            ),
+            (
+                ReasonCode::SignalRaised,
+                Discharge::Approval,
+                "approval",
+                json!({ "quorum": 0 }),
+                "Have it approved",
+            ),
+            (
+                ReasonCode::ClockJump,
+                Discharge::Nothing,
+                "clock_jump",
+                json!(null),
+                "Nothing the requester can do",
+            ),
+        ] {
+            let said = Contribution::new(Check::System, Verdict::Deny, reason, "in words");
+            let told = beside(&said.discharged_by(discharge));
+            assert_eq!((told.condition.as_str(), &told.required), (condition, &required));
+            assert_eq!((told.suggestion.as_str(), &told.actual), (suggestion, &json!("in words")));
+            assert_eq!(
+                (told.reason_code, told.verdict, told.check),
+                (reason, Verdict::Deny, Check::System)
+            );
+        }
+    }
+}

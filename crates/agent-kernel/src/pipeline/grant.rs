@@ -148,4 +148,22 @@ mod tests {
     fn the_stand_in_is_a_call_id() {
         assert_eq!(super::unnamed().as_str(), "call_unnamed");
     }
+
+    #[test]
+    fn what_is_asked_for_and_what_is_decided_are_joined_to_the_tighter() {
+        use weaver_policy::{Contracts, Policy, PolicySet};
+        use weaver_types::{
+            CapabilityId, CapabilityRequest, Check, Constraints, Contribution, Decision,
+            ReasonCode, Verdict,
+        };
+        let limit =
+            |max_rows, max_fields| Constraints { max_rows, max_fields, ..Constraints::default() };
+        let mut request = CapabilityRequest::new(CapabilityId::parse("a.b").unwrap(), "");
+        request.constraints = limit(Some(3), None);
+        let said = Contribution::new(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow, "");
+        let said = said.with_constraints(limit(Some(9), Some(4)));
+        let policy = PolicySet::from_code(Policy::new("p"), Contracts::new("c")).unwrap();
+        let decision = Decision::join(vec![said], policy.basis().clone());
+        assert_eq!(super::limits(&request, &decision), limit(Some(3), Some(4)));
+    }
 }

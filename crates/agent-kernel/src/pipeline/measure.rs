@@ -117,3 +117,14 @@ impl Drop for Measure<'_> {
 fn word(verdict: Verdict) -> &'static str {
     if verdict == Verdict::Allow { "ok" } else { verdict.as_str() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_allowed_is_ok_and_anything_else_is_called_by_its_verdict() {
+        let words = [Verdict::Allow, Verdict::Ask, Verdict::Hold, Verdict::Deny].map(word);
+        assert_eq!(words, ["ok", "ask", "hold", "deny"]);
+    }
+}

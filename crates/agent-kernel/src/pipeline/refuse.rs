@@ -124,3 +124,45 @@ pub(crate) fn error_code(reason: ReasonCode) -> ToolErrorCode {
         _ => ToolErrorCode::PermissionDenied,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_one_of_the_eight_codes() {
+        let of = |code: ToolErrorCode| -> Vec<&str> {
+            let all = ReasonCode::ALL.iter().filter(|reason| error_code(**reason) == code);
+            all.map(|reason| reason.as_str()).collect()
+        };
+        assert_eq!(
+            of(ToolErrorCode::NotFound),
+            ["handle_not_found", "handle_expired", "not_found", "tool_not_advertised"]
+        );
+        assert_eq!(
+            of(ToolErrorCode::ValidationError),
+            ["invalid_constraint", "arguments_required", "invalid_arguments"]
+        );
+        assert_eq!(of(ToolErrorCode::RateLimited), ["rate_limited"]);
+        assert_eq!(
+            of(ToolErrorCode::BudgetExceeded),
+            ["budget_exceeded", "session_budget_exhausted"]
+        );
+        assert_eq!(of(ToolErrorCode::Timeout), ["approval_timeout", "timeout"]);
+        assert_eq!(of(ToolErrorCode::NetworkError), ["upstream_unavailable"]);
+        assert_eq!(
+            of(ToolErrorCode::Unexpected),
+            ["ledger_unavailable", "execution_failed", "internal_error"]
+        );
+        let denied = of(ToolErrorCode::PermissionDenied);
+        assert!(denied.contains(&"missing_role") && denied.contains(&"handle_revoked"));
+        assert_eq!(denied.len(), ReasonCode::ALL.len() - 16);
+    }
+
+    #[test]
+    fn the_span_of_a_call_is_the_first_16_digits_of_its_id() {
+        let span = |id: &str| span_id(&CallId::parse(id).unwrap());
+        assert_eq!(span("call_0123456789abcdef0123456789abcdef"), "0123456789abcdef");
+        assert_eq!(span("call_12"), "12");
+    }
+}

@@ -175,3 +175,113 @@ fn exhausted(used: u32, total: u32) -> Contribution {
     let reason = ReasonCode::SessionBudgetExhausted;
     Contribution::new(Check::Limit, Verdict::Deny, reason, detail)
 }
+
+#[cfg(test)]
+mod tests {
+    use weaver_firewall::FrameBudget;
+    use weaver_policy::{Contracts, Policy, PolicySet};
+    use weaver_types::RunId;
+
+    use super::*;
+    use crate::registry::Registry;
+    use crate::settings::Settings;
+
+    fn kernel(session: Option<SessionBudget>) -> Kernel {
+        let policy = PolicySet::from_code(Policy::new("p"), Contracts::new("c")).unwrap();
+        let frame_budget =
+            FrameBudget { max_tokens: 900, max_chars: 4_000, ..FrameBudget::default() };
+        let settings = Settings { frame_budget, session, ..Settings::default() };
+        Kernel::builder(Registry::new(), policy).with_settings(settings).open().unwrap()
+    }
+
+    fn slot(kernel: &Kernel) -> RunSlot {
+        let run = RunId::parse("run_1").unwrap();
+        kernel.runs.slot(&run, kernel.ledger.as_ref()).unwrap()
+    }
+
+    fn session(total: u32) -> SessionBudget {
+        SessionBudget::named("chars4").unwrap().with_total(total)
+    }
+
+    #[test]
+    fn a_frame_may_come_to_what_bounds_its_mode_and_what_is_around_it() {
+        let plain = kernel(None);
+        let bounded = kernel(Some(session(50_000).with_reservation(700)));
+        for (mode, own, with_session) in [
+            (ResponseMode::Raw, 4_294_967_295, 4_294_967_295),
+            (ResponseMode::Auto, 900 + 256, 700),
+            (ResponseMode::Table, 1_000 + 256, 700),
+            (ResponseMode::Summary, 1_000 + 256, 700),
+            (ResponseMode::HandleOnly, 1_000 + 256, 700),
+        ] {
+            assert_eq!(plain.tokens_of_a_frame(&slot(&plain), mode), own, "{mode:?}");
+            assert_eq!(bounded.tokens_of_a_frame(&slot(&bounded), mode), with_session, "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_gave_out_all_its_tokens_is_told_so() {
+        let reason = |kernel: &Kernel, cap, operation| {
+            let budget = RunBudget { max_prompt_tokens: cap, ..RunBudget::unlimited() };
+            let slot = slot(kernel);
+            let run = lock(&slot).unwrap();
+            spent(&run, &budget, operation).map(|said| (said.reason, said.detail))
+        };
+        let plain = kernel(None);
+        assert_eq!(reason(&plain, None, Operation::View), None);
+        assert_eq!(reason(&plain, Some(1), Operation::View), None);
+        let used_up = "the run's cap `max_prompt_tokens` is used up".to_owned();
+        let over = Some((ReasonCode::BudgetExceeded, used_up));
+        assert_eq!(reason(&plain, Some(0), Operation::View), over);
+        assert_eq!(reason(&plain, Some(0), Operation::Invoke), None, "it is looked at elsewhere");
+
+        let bounded = kernel(Some(session(1_000)));
+        let charge = |tokens| {
+            let slot = slot(&bounded);
+            lock(&slot).unwrap().session().unwrap().charge(tokens);
+        };
+        charge(999);
+        assert_eq!(reason(&bounded, None, Operation::Invoke), None);
+        charge(1);
+        let detail = "all 1000 tokens of the session are used up; begin another run".to_owned();
+        let over = Some((ReasonCode::SessionBudgetExhausted, detail));
+        for operation in [Operation::View, Operation::Invoke] {
+            assert_eq!(reason(&bounded, None, operation), over);
+        }
+    }
+
+    #[test]
+    fn tokens_that_are_held_and_tokens_that_are_used_are_told_apart() {
+        let detail = |used| exhausted(used, 10).detail;
+        assert!(detail(9).starts_with("calls under way hold what is left"), "{}", detail(9));
+        assert!(detail(10).starts_with("all 10 tokens"), "{}", detail(10));
+        assert!(detail(11).starts_with("all 10 tokens"), "{}", detail(11));
+    }
+
+    #[test]
+    fn a_call_has_its_share_of_what_is_there_and_says_when_its_mode_got_stricter() {
+        let taken = |kernel: &Kernel, cap| {
+            let mut share = TokenAllotment::default();
+            let done = share.reserve(kernel, &slot(kernel), ResponseMode::Table, cap);
+            done.map(|()| (share.is_bounded(), share.held(), share.floor(), share.finding()))
+                .map_err(|said| said.reason)
+        };
+        let plain = kernel(None);
+        assert_eq!(taken(&plain, None), Ok((false, 0, ResponseMode::Raw, None)));
+        assert_eq!(taken(&plain, Some(300)), Ok((true, 300, ResponseMode::Raw, None)));
+        let bounded = || kernel(Some(session(50_000).with_reservation(700)));
+        assert_eq!(taken(&bounded(), None), Ok((true, 700, ResponseMode::Table, None)));
+        assert_eq!(taken(&bounded(), Some(300)), Ok((true, 300, ResponseMode::Table, None)));
+        let low = bounded();
+        let charge = |tokens| {
+            let slot = slot(&low);
+            lock(&slot).unwrap().session().unwrap().charge(tokens);
+        };
+        charge(49_000);
+        let (held, _, mode, finding) = taken(&low, None).unwrap();
+        assert!(held && mode > ResponseMode::Table, "{mode:?}");
+        assert_eq!(finding, Some("session_budget_low"));
+        charge(1_000);
+        assert_eq!(taken(&low, None), Err(ReasonCode::SessionBudgetExhausted));
+    }
+}

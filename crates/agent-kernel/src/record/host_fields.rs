@@ -46,3 +46,65 @@ pub(crate) fn metadata(run: &RunContext, firewall: &Firewall) -> Option<Value> {
     let text = text.filter(|text| text.len() <= MAX_METADATA);
     Some(json!({ "bytes": bytes, "text": text }))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use weaver_types::{ManualClock, OsRandom, RunSettings, Timestamp};
+
+    use super::*;
+
+    fn run(settings: RunSettings) -> RunContext {
+        let clock = ManualClock::new(Timestamp::from_micros(1));
+        RunContext::create(settings, &clock, &OsRandom).unwrap()
+    }
+
+    fn recorded(given: &[(&str, Value)]) -> Option<Value> {
+        let given = given.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let metadata: BTreeMap<String, Value> = given.collect();
+        metadata_of(metadata)
+    }
+
+    fn metadata_of(metadata: BTreeMap<String, Value>) -> Option<Value> {
+        let run = run(RunSettings { metadata, ..RunSettings::default() });
+        super::metadata(&run, &Firewall::new())
+    }
+
+    #[test]
+    fn metadata_is_recorded_redacted_and_where_it_is_long_by_its_size_alone() {
+        assert_eq!(recorded(&[]), None);
+        let short = recorded(&[("ticket", json!(7))]).unwrap();
+        assert_eq!(short, json!({ "bytes": 12, "text": "{\"ticket\":7}" }));
+        let secret = recorded(&[("mail", json!("jane.roe@corp.example.org"))]).unwrap();
+        assert!(!secret.to_string().contains("jane.roe"), "{secret}");
+        let sized = |bytes: usize| {
+            let around = json!({ "x": "" }).to_string().len();
+            recorded(&[("x", json!("ab ".repeat(bytes)[..bytes - around]))]).unwrap()
+        };
+        let longest = sized(4_096);
+        assert_eq!(longest["bytes"], 4_096);
+        assert!(longest["text"].is_string());
+        assert_eq!(sized(4_097), json!({ "bytes": 4_097, "text": null }));
+    }
+
+    #[test]
+    fn only_what_the_host_named_is_told_of_a_run() {
+        let firewall = Firewall::new();
+        let plain = run(RunSettings::default());
+        let fields = HostFields::of(&plain, &firewall);
+        assert!(fields.run_agent.is_none() && fields.session_id.is_none());
+        assert!(fields.user_sid.is_none());
+        let settings = RunSettings {
+            session_id: "s-1".to_owned(),
+            user_sid: "of jane.roe@corp.example.org".to_owned(),
+            ..RunSettings::default()
+        };
+        let mut named = run(settings);
+        named.agent = AgentId::parse("scribe").unwrap();
+        let fields = HostFields::of(&named, &firewall);
+        assert_eq!(fields.run_agent.map(AgentId::as_str), Some("scribe"));
+        assert_eq!(fields.session_id.as_deref(), Some("s-1"));
+        assert!(!fields.user_sid.unwrap().contains("jane.roe"));
+    }
+}
