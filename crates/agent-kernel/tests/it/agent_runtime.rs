@@ -248,3 +248,37 @@ fn an_agent_is_not_run_without_the_packs_that_it_requires() {
     assert!(run(&ana(), &[]).passed(), "a person is no agent");
     assert_eq!(world.executed(), 2);
 }
+
+#[test]
+fn each_step_of_a_dry_run_says_why_not_and_how_much_would_be_shown() {
+    let world = world();
+    let mut run = world.run();
+    run.dry_run = true;
+    let record = ran(&world, &run, steps(["fs.read", "disk.wipe"]));
+    let [read, wipe] = record.steps.as_slice() else { panic!("{record:?}") };
+    assert_eq!((read.ok, read.error.as_deref()), (true, None));
+    assert_eq!(read.mode, Some(weaver_types::ResponseMode::Summary));
+    assert!(wipe.error.as_deref().unwrap().starts_with("floor_hold: "), "{wipe:?}");
+}
+
+#[test]
+fn a_plan_may_have_256_steps() {
+    let world = world();
+    let mut run = world.run();
+    run.dry_run = true;
+    let most = Fixed { steps: vec![step("fs.read"); 256], ..Fixed::default() };
+    let record = ran(&world, &run, most);
+    assert_eq!((record.plan_error, record.steps.len()), (None, 256));
+}
+
+#[test]
+fn the_end_of_a_run_says_how_many_steps_it_had_and_how_many_failed() {
+    let world = world();
+    let run = world.run();
+    let record = ran(&world, &run, steps(["fs.read", "fs.read", "fs.fail", "fs.read"]));
+    assert_eq!(record.steps[0].mode, Some(weaver_types::ResponseMode::Summary));
+    let end = log(world.ledger.as_ref()).pop().unwrap();
+    assert_eq!(end.kind, "run.finished");
+    let told = ["steps", "failed", "passed"].map(|key| end.payload[key].clone());
+    assert_eq!(told, [json!(4), json!(2), json!(false)]);
+}

@@ -195,3 +195,36 @@ fn a_question_is_answered_before_a_hold_is_opened() {
     assert_eq!(grant.request, None);
     let _ = json!({});
 }
+
+#[test]
+fn what_is_decided_again_is_the_same_call_in_the_same_mode_and_by_the_same_agent() {
+    use weaver_types::{AgentId, Principal, SafetyMode};
+    let strict = "[[rules]]\nname = \"strict\"\neffect = \"require_approval\"\n\
+        match = { capability = \"fs.read\", mode = \"STRICT\" }\n";
+    let more = "[[rules]]\nname = \"no\"\nmatch = { capability = \"x\" }\neffect = \"deny\"\n";
+    let named = "[principals.\"ana\"]\nroles = [\"reader\", \"writer\"]\n";
+    let rules = format!("{strict}{RULES}{named}");
+    let mut desk = Desk::under(memory(), documents(&rules, ""), Ports::default());
+    desk.run.settings.safety_mode = SafetyMode::Strict;
+    let agent = AgentId::parse("worker").unwrap();
+    desk.who = Principal { agent: Some(agent.clone()), ..desk.who };
+    let read = Asked::new("fs.read");
+    let id = desk.held(&read).request.id;
+    replace(&desk, documents(&format!("{rules}{more}"), ""));
+    let next = desk.world.kernel.successor(&id).unwrap();
+    let fresh = desk.world.kernel.pending_one(&next).unwrap();
+    assert_eq!(fresh.request.agent, Some(agent));
+    assert_eq!(desk.call(&read).request.as_ref(), Some(&next), "the next call waits for that one");
+}
+
+#[test]
+fn a_request_does_not_end_with_the_budget_that_a_run_has_without_its_own() {
+    let desk = Desk::new();
+    let most = weaver_types::RunBudget::default().max_tool_calls.unwrap_or(0);
+    for _ in 0..=most {
+        assert!(succeeded(&desk.call(&Asked::new("fs.write"))));
+    }
+    let id = desk.held(&push()).request.id;
+    replace(&desk, wider());
+    assert!(desk.world.kernel.successor(&id).is_some());
+}

@@ -144,3 +144,12 @@ fn the_resolver_sees_what_will_be_done() {
     });
     assert!(succeeded(&desk.push()));
 }
+
+#[test]
+fn who_has_no_answer_is_asked_again_with_the_next_call() {
+    let (desk, resolver) = desk(|_| Some(Ok(Answer::NoAnswer)));
+    for asked in 1..=3 {
+        assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
+        assert_eq!(resolver.asked.load(Ordering::SeqCst), asked);
+    }
+}

@@ -260,3 +260,59 @@ fn put(desk: &Desk, id: &StandingId, value: Vec<u8>) {
     let ledger: &Arc<dyn Ledger> = &desk.world.ledger;
     ledger.commit(Batch { put, ..Batch::new(Durability::Disk) }).wait().unwrap();
 }
+
+#[test]
+fn one_that_somebody_else_has_changed_is_read_again_before_it_is_taken_back() {
+    let desk = Desk::new();
+    let id = accepted(&desk, 2);
+    let same = record(&desk, &id);
+    put(&desk, &id, same);
+    let revoke = OperatorAction::RevokeStanding { standing: id.clone() };
+    assert_eq!(desk.receive(&word(&desk, revoke)), Received::StandingRevoked { standing: id });
+    assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
+}
+
+#[test]
+fn a_word_that_was_taken_elsewhere_meanwhile_takes_nothing_back() {
+    use weaver_types::ledger::LedgerError;
+    let ledger = crate::support::Faulty::new(memory());
+    let desk = Desk::on(Arc::clone(&ledger) as Arc<dyn Ledger>, Ports::default());
+    let id = accepted(&desk, 2);
+    ledger.fail(|batch| {
+        let mut guards = batch.guards().map(|(key, _)| key.clone());
+        let received = guards.find(|key| key.namespace == Namespace::Received);
+        received.map(|key| LedgerError::Conflict { key })
+    });
+    let revoke = OperatorAction::RevokeStanding { standing: id };
+    assert_eq!(rejected(desk.receive(&word(&desk, revoke))), "replayed");
+    ledger.heal();
+    assert!(succeeded(&desk.push()));
+}
+
+#[test]
+fn what_is_over_is_forgotten_by_a_sweep_and_its_room_is_free() {
+    let desk = Desk::new();
+    let id = accepted(&desk, 2);
+    let revoke = |desk: &Desk| {
+        let action = OperatorAction::RevokeStanding { standing: id.clone() };
+        desk.receive(&word(desk, action))
+    };
+    desk.world.clock.advance(HOUR);
+    weaver_agent_kernel::block_on(desk.world.kernel.sweep());
+    assert_eq!(rejected(revoke(&desk)), "wrong_request", "it is known no more");
+}
+
+#[test]
+fn a_call_that_is_allowed_anyway_uses_nothing_up() {
+    let desk = Desk::new();
+    let mut files = standing(&desk, 2);
+    files.capability = vec![Pattern::parse("fs.*").unwrap()];
+    files.arguments.clear();
+    desk.receive(&signed(&desk, &files, &[ALICE]));
+    assert!(succeeded(&desk.call(&Asked::new("fs.write"))));
+    let all = log(desk.world.ledger.as_ref());
+    let intent = all.iter().find(|event| event.kind == "call.intent").unwrap();
+    assert_eq!(intent.payload.get("released_by"), None);
+    let state: Value = serde_json::from_slice(&record(&desk, &files.id)).unwrap();
+    assert_eq!(state["used"], 0);
+}

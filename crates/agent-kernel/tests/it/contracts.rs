@@ -106,3 +106,20 @@ fn what_changed_after_the_grant_is_not_called() {
     assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::ContractChanged));
     assert!(!succeeded(&done));
 }
+
+#[test]
+fn a_registered_tool_is_as_the_contracts_say_that_are_asked_about() {
+    let world = World::new(open_policy());
+    world.tool("files.read", Effects::READ_LOCAL);
+    let id = weaver_types::CapabilityId::parse("files.read").unwrap();
+    let entry = world.kernel.registry().get(&id).unwrap();
+    let timeout = |timeout_ms| {
+        let contract = Contract { timeout_ms, ..Contract::default() };
+        let contracts = Contracts::new("c").with(Pattern::parse("files.read").unwrap(), contract);
+        let policy = PolicySet::from_code(open_policy(), contracts).unwrap();
+        entry.effective(&policy).unwrap().spec().timeout_ms
+    };
+    let own = entry.capability().spec().timeout_ms;
+    assert_eq!([timeout(Some(700)), timeout(Some(800)), timeout(Some(800))], [700, 800, 800]);
+    assert_eq!(timeout(None), own);
+}

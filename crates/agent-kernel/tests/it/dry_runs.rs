@@ -154,3 +154,63 @@ fn what_the_kernel_says_beside_the_policy_is_explained_too() {
     let fine = world.kernel.explain_denial(caller, Asked::new("fs.read").call());
     assert_eq!((fine.denied, fine.reason_code), (false, None));
 }
+
+#[test]
+fn what_the_policy_says_and_what_the_kernel_says_are_both_told() {
+    let world = World::new(Policy::baseline().unwrap());
+    world.tool("crm.write", Effects::WRITE_LOCAL);
+    let used = RunBudget { max_tool_calls: Some(0), ..RunBudget::unlimited() };
+    let (run, bo) = (world.run_with(used, SafetyMode::Normal), principal("bo", &["reader"]));
+    let caller = Caller { run: &run, principal: &bo };
+    let told = world.kernel.explain_denial(caller, Asked::new("crm.write").call());
+    let conditions: Vec<_> =
+        told.failed_conditions.iter().map(|one| one.condition.as_str()).collect();
+    assert_eq!(conditions, ["roles", "min_justification", "budget"]);
+    assert_eq!(told.remediation.last().map(String::as_str), Some("Begin another run"));
+    let end = format!("would be denied: {}.", told.remediation.join("; "));
+    assert!(told.narrative.ends_with(&end), "{}", told.narrative);
+}
+
+#[test]
+fn what_stands_in_the_way_beside_the_policy_names_the_denial() {
+    let world = world();
+    let used = RunBudget { max_tool_calls: Some(0), ..RunBudget::unlimited() };
+    let (run, who) = (world.run_with(used, SafetyMode::Normal), ana());
+    let caller = Caller { run: &run, principal: &who };
+    let told = world.kernel.explain_denial(caller, Asked::new("fs.read").call());
+    assert_eq!((told.denied, told.rule_name.as_str()), (true, "budget"));
+    assert_eq!(
+        told.narrative,
+        "Request for 'fs.read' by 'ana' would be denied: Begin another run."
+    );
+    let free = world.run();
+    let caller = Caller { run: &free, principal: &who };
+    let told = world.kernel.explain_denial(caller, Asked::new("no.such").call());
+    let conditions: Vec<_> =
+        told.failed_conditions.iter().map(|one| one.condition.as_str()).collect();
+    assert_eq!(conditions, ["capability"]);
+    assert_eq!(told.remediation, ["Look for another capability"]);
+}
+
+/// Whether anybody could give the justification that is missing.
+#[test]
+fn where_nobody_can_be_asked_the_explanation_says_so() {
+    use weaver_agent_kernel::Settings;
+    let verdicts = [true, false].map(|human_channel| {
+        let settings = Settings { human_channel, ..Settings::default() };
+        let clock = std::sync::Arc::new(weaver_types::ManualClock::new(crate::support::START));
+        let parts = crate::support::parts(memory(), clock, Policy::baseline().unwrap());
+        let kernel = parts.with_settings(settings).open().unwrap();
+        let driver =
+            weaver_agent_kernel::FnDriver::inline(|_| Ok(weaver_types::RawResult::text("done")));
+        let tool = draft("crm.write", Effects::WRITE_LOCAL).build().unwrap();
+        kernel.registry().register(tool, std::sync::Arc::new(driver)).unwrap();
+        let (run, who) = (kernel.start_run(Default::default()).unwrap(), ana());
+        let caller = Caller { run: &run, principal: &who };
+        let told = kernel.explain_denial(caller, Asked::new("crm.write").call());
+        let justification =
+            |one: &&weaver_policy::explain::FailedCondition| one.condition == "min_justification";
+        told.failed_conditions.iter().find(justification).unwrap().verdict
+    });
+    assert_eq!(verdicts, [weaver_types::Verdict::Ask, weaver_types::Verdict::Hold]);
+}

@@ -132,3 +132,27 @@ fn a_call_that_has_not_ended_is_not_explained() {
     assert!(succeeded(&done), "{done:?}");
     assert!(world.kernel.explain(&ana(), &done.call).is_some());
 }
+
+#[test]
+fn a_call_whose_end_nobody_saw_is_explained_as_unknown() {
+    use std::future::Future;
+    use std::task::{Context, Waker};
+    let ledger = memory();
+    let world = World::on(Arc::clone(&ledger), open_policy());
+    let driver = FnDriver::asynchronous(|_| std::future::pending());
+    world.driven(draft("fs.write", Effects::WRITE_LOCAL), driver);
+    let (run, who, asked) = (world.run(), ana(), Asked::new("fs.write"));
+    let caller = weaver_agent_kernel::Caller { run: &run, principal: &who };
+    let mut call = Box::pin(world.kernel.execute(caller, asked.call()));
+    assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    drop(call);
+    weaver_agent_kernel::block_on(world.kernel.sweep());
+    let intent = log(ledger.as_ref()).into_iter().find(|one| one.kind == "call.intent").unwrap();
+    let id = CallId::parse(intent.call.unwrap()).unwrap();
+    let later = World::on(Arc::clone(&ledger), open_policy());
+    let told = later.kernel.explain(&who, &id).unwrap();
+    assert_eq!(
+        (told.failure, told.decision.verdict()),
+        (Some(ReasonCode::OutcomeUnknown), Verdict::Allow)
+    );
+}

@@ -9,6 +9,8 @@ mod approval_bounds;
 #[cfg(test)]
 mod approval_policy;
 #[cfg(test)]
+mod approval_records;
+#[cfg(test)]
 mod approval_resolver;
 #[cfg(test)]
 mod approval_standing;
@@ -32,6 +34,8 @@ mod default_policy;
 mod deferred_ends;
 #[cfg(test)]
 mod dry_runs;
+#[cfg(test)]
+mod error_codes;
 #[cfg(test)]
 mod execution;
 #[cfg(test)]
@@ -64,6 +68,8 @@ mod meters;
 mod namespaces;
 #[cfg(test)]
 mod observing;
+#[cfg(test)]
+mod partial_results;
 #[cfg(test)]
 mod policy;
 #[cfg(test)]
@@ -116,6 +122,8 @@ mod signals;
 mod stored_forms;
 #[cfg(test)]
 mod stored_results;
+#[cfg(test)]
+mod stream_prices;
 #[cfg(test)]
 mod streaming;
 #[cfg(test)]

@@ -233,3 +233,40 @@ fn of_64_calls_at_once_none_overspends_tokens() {
         assert!(used.prompt_tokens <= 4_000 && used.prompt_tokens > 3_000, "{used:?}");
     });
 }
+
+#[test]
+fn a_call_that_is_given_up_is_charged_with_its_time_and_its_price() {
+    use std::future::Future;
+    use std::task::{Context, Waker};
+    /// A tool with a price that never answers.
+    struct Never;
+    impl Driver for Never {
+        fn execute(&self, _: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn price(&self, _: &CapabilityId) -> Millicents {
+            Millicents(5)
+        }
+
+        fn name(&self) -> &str {
+            "never"
+        }
+    }
+    let world = World::new(open_policy());
+    world.driven(draft("api.never", Effects::WRITE_LOCAL), Never);
+    let budget = RunBudget {
+        max_cost: Some(Millicents(9)),
+        max_latency_ms: Some(60_000),
+        ..RunBudget::unlimited()
+    };
+    let (run, who, asked) = (capped(&world, budget), ana(), Asked::new("api.never"));
+    let caller = weaver_agent_kernel::Caller { run: &run, principal: &who };
+    let mut call = Box::pin(world.kernel.execute(caller, asked.call()));
+    assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    world.clock.advance(Duration::from_millis(70));
+    drop(call);
+    weaver_agent_kernel::block_on(world.kernel.sweep());
+    let used = meters(&world, &run);
+    assert_eq!((used.cost, used.latency_us, used.tool_calls), (Millicents(5), 70_000, 1));
+}

@@ -146,3 +146,35 @@ fn a_namespace_is_declared_once_and_by_a_name() {
     assert_eq!(registry.namespace("nope").err().unwrap().code(), "registry.unknown_namespace");
     assert!(registry.namespace("billing").unwrap().is_empty());
 }
+
+#[test]
+fn who_comes_while_a_loader_runs_waits_for_it() {
+    use std::sync::mpsc;
+    use std::time::Duration;
+    let registry = Arc::new(Registry::new());
+    let (begun, begins) = mpsc::channel();
+    let (release, gate) = mpsc::channel::<()>();
+    let gate = std::sync::Mutex::new(gate);
+    let loader = move || {
+        begun.send(()).unwrap();
+        gate.lock().unwrap().recv().unwrap();
+        Ok(tools(&["billing.list"]))
+    };
+    registry.register_namespace("billing", loader).unwrap();
+    let first = std::thread::spawn({
+        let registry = Arc::clone(&registry);
+        move || registry.contains(&id("billing.list"))
+    });
+    begins.recv().unwrap();
+    let (told, tells) = mpsc::channel();
+    let second = std::thread::spawn({
+        let registry = Arc::clone(&registry);
+        move || told.send(registry.contains(&id("billing.list"))).unwrap()
+    });
+    let early = tells.recv_timeout(Duration::from_millis(100));
+    release.send(()).unwrap();
+    assert!(early.is_err(), "it did not wait");
+    assert_eq!(tells.recv(), Ok(true));
+    assert!(first.join().unwrap());
+    second.join().unwrap();
+}

@@ -8,7 +8,9 @@ use weaver_types::{
     RunBudget, SafetyMode, Verdict,
 };
 
-use crate::support::{Asked, World, ana, answer, kinds, log, open_policy, principal, succeeded};
+use crate::support::{
+    Asked, World, ana, answer, draft, kinds, log, open_policy, principal, succeeded,
+};
 
 fn support_desk() -> World {
     let world = World::new(Policy::baseline().unwrap());
@@ -216,4 +218,51 @@ fn a_principal_keeps_nothing_that_the_policy_in_force_takes_away() {
     block_on(world.kernel.replace_policy(crate::support::set(writers(&["writer"]))));
     let done = world.call(&run, &principal("ana", &[]), &Asked::new("notes.write"));
     assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::MissingRole));
+}
+
+#[test]
+fn a_principal_has_no_role_that_the_policy_in_force_does_not_give_it() {
+    let text = "kind = \"policy\"\nformat = 1\nid = \"p\"\nversion = 1\n\
+        [[rules]]\nname = \"trainees\"\nmatch = { roles = { any = [\"trainee\"] } }\neffect = \"deny\"\n\
+        [[rules]]\nname = \"all\"\nmatch = {}\neffect = \"allow\"\n";
+    let mut policy = Policy::from_code(text).unwrap();
+    let who = crate::support::principal("ana", &["reader", "trainee"]);
+    let named = crate::support::principal("ana", &["reader"]);
+    policy.principals.insert(who.id.clone(), named);
+    let world = World::new(policy);
+    world.answering(draft("db.rows", Effects::READ_LOCAL), |_| {
+        Ok(weaver_types::RawResult::json((0..60).map(|n| json!({ "n": n })).collect()))
+    });
+    let run = world.run();
+    let done = world.call(&run, &who, &Asked::new("db.rows"));
+    assert!(succeeded(&done), "neither at the grant nor at the call: {done:?}");
+    let handle = done.frame().unwrap().handle.clone().unwrap().handle_id;
+    let query = weaver_firewall::HandleQuery::parse(&json!({ "limit": 2 })).unwrap();
+    let caller = Caller { run: &run, principal: &who };
+    let view = block_on(world.kernel.expand(caller, &handle, &query));
+    assert!(succeeded(&view), "nor at a view: {view:?}");
+    let bob = crate::support::principal("bob", &["trainee"]);
+    assert!(
+        !succeeded(&world.call(&run, &bob, &Asked::new("db.rows"))),
+        "who is not named keeps it"
+    );
+}
+
+#[test]
+fn a_rule_may_speak_of_views_alone() {
+    let text = "kind = \"policy\"\nformat = 1\nid = \"p\"\nversion = 1\n\
+        [[rules]]\nname = \"views\"\nmatch = { operation = \"view\" }\neffect = \"deny\"\n\
+        [[rules]]\nname = \"all\"\nmatch = {}\neffect = \"allow\"\n";
+    let world = World::new(Policy::from_code(text).unwrap());
+    world.answering(draft("db.rows", Effects::READ_LOCAL), |_| {
+        Ok(weaver_types::RawResult::json((0..60).map(|n| json!({ "n": n })).collect()))
+    });
+    let (run, who) = (world.run(), ana());
+    let done = world.call(&run, &who, &Asked::new("db.rows"));
+    assert!(succeeded(&done), "{done:?}");
+    let handle = done.frame().unwrap().handle.clone().unwrap().handle_id;
+    let query = weaver_firewall::HandleQuery::parse(&json!({ "limit": 2 })).unwrap();
+    let caller = Caller { run: &run, principal: &who };
+    let view = block_on(world.kernel.expand(caller, &handle, &query));
+    assert_eq!(answer(&view), (Verdict::Deny, ReasonCode::ExplicitDenyRule));
 }

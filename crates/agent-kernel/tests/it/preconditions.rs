@@ -154,3 +154,17 @@ fn a_fact_about_an_argument_needs_the_arguments() {
     assert_eq!(grant.decision.verdict(), Verdict::Ask);
     assert_eq!(grant.decision.primary(), ReasonCode::ArgumentsRequired);
 }
+
+#[test]
+fn an_observation_has_at_most_512_bytes() {
+    for (bytes, denied) in [(512, false), (513, true), (514, true)] {
+        let long = "x".repeat(bytes);
+        let desk = desk(Some(&facts(&[("head", &long)])));
+        let done = desk.push();
+        let expected = if denied { Verdict::Deny } else { Verdict::Hold };
+        assert_eq!(done.decision.verdict(), expected, "{bytes}");
+        if denied {
+            assert!(done.decision.detail().contains("has more than 512 bytes"), "{done:?}");
+        }
+    }
+}

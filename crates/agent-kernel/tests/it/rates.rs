@@ -182,3 +182,93 @@ fn what_is_looked_at_for_a_decision_takes_time_of_nothing() {
     assert!(!limited(&desk, "fs.read"));
     assert!(limited(&desk, "fs.read"), "the call before was counted when it was made");
 }
+
+/// A desk with a limit of one call in a minute on what this says of them.
+fn limited_to_one(limit: &str) -> Desk {
+    let rules = format!(
+        "[[rules]]\nname = \"all\"\nmatch = {{}}\neffect = \"allow\"\n\
+         [[limits]]\nname = \"one\"\nmax_calls = 1\nwindow_s = 60\n{limit}\n"
+    );
+    Desk::under(memory(), documents(&rules, ""), Ports::default())
+}
+
+#[test]
+fn a_limit_may_count_each_run_by_itself() {
+    let desk = limited_to_one("match = {}\nby = [\"run\"]");
+    assert!(!limited(&desk, "fs.read") && limited(&desk, "fs.read"));
+    let other = desk.world.run();
+    let again = || desk.world.call(&other, &desk.who, &Asked::new("fs.read"));
+    assert!(succeeded(&again()) && !succeeded(&again()));
+}
+
+#[test]
+fn a_limit_may_count_calls_of_one_mode_alone() {
+    let mut desk = limited_to_one("match = { mode = \"STRICT\" }");
+    assert!(!limited(&desk, "fs.read") && !limited(&desk, "fs.read"));
+    desk.run.settings.safety_mode = weaver_types::SafetyMode::Strict;
+    assert!(!limited(&desk, "fs.read"));
+    assert!(limited(&desk, "fs.read"));
+}
+
+#[test]
+fn a_limit_may_count_calls_by_where_a_value_came_from() {
+    let arguments = "{ at = \"/query\", provenance = [\"user\"] }";
+    let mut desk = limited_to_one(&format!("match = {{ arguments = {arguments} }}"));
+    desk.run.user_said("Look for the Blue Lagoon");
+    let ask = |query: &str| {
+        let asked = Asked::new("fs.read").with(serde_json::json!({ "query": query }));
+        succeeded(&desk.call(&asked))
+    };
+    assert!(ask("Red Lagoon") && ask("Red Lagoon"));
+    assert!(ask("Blue Lagoon"));
+    assert!(!ask("Blue Lagoon") && ask("Red Lagoon"));
+}
+
+#[test]
+fn what_was_refused_before_a_restart_is_no_call_that_was_made() {
+    let desk = desk();
+    assert!(!limited(&desk, "fs.read"));
+    for _ in 0..5 {
+        let asked = Asked::new("fs.read").with(serde_json::json!([]));
+        assert!(!succeeded(&desk.call(&asked)));
+    }
+    let desk = desk.restarted(documents(LIMITS, ""));
+    assert!(!limited(&desk, "fs.read") && !limited(&desk, "fs.read"));
+    assert!(limited(&desk, "fs.read"), "the one before the restart counts");
+}
+
+#[test]
+fn a_limit_by_run_goes_on_after_a_restart() {
+    let limit = "match = {}\nby = [\"run\"]";
+    let desk = limited_to_one(limit);
+    assert!(!limited(&desk, "fs.read"));
+    let policy = desk.world.kernel.policy();
+    let desk = desk.restarted(policy);
+    assert!(limited(&desk, "fs.read"), "the same run");
+    let other = desk.world.run();
+    assert!(succeeded(&desk.world.call(&other, &desk.who, &Asked::new("fs.read"))));
+}
+
+#[test]
+fn what_a_limit_counted_goes_with_the_limit() {
+    let desk = limited_to_one("match = {}");
+    let with = desk.world.kernel.policy();
+    assert!(!limited(&desk, "fs.read") && limited(&desk, "fs.read"));
+    let none = "[[rules]]\nname = \"all\"\nmatch = {}\neffect = \"allow\"\n";
+    block_on(desk.world.kernel.replace_policy(documents(none, "")));
+    assert!(!limited(&desk, "fs.read"));
+    block_on(desk.world.kernel.replace_policy(with));
+    assert!(!limited(&desk, "fs.read"), "it begins anew");
+    assert!(limited(&desk, "fs.read"));
+}
+
+#[test]
+fn a_dry_run_says_that_a_limit_by_run_is_used_up() {
+    let desk = limited_to_one("match = {}\nby = [\"run\"]");
+    let asked = Asked::new("fs.read");
+    let caller = Caller { run: &desk.run, principal: &desk.who };
+    let verdict = || desk.world.kernel.dry_run(caller, asked.call()).verdict();
+    assert_eq!(verdict(), Verdict::Allow);
+    assert!(!limited(&desk, "fs.read"));
+    assert_eq!(verdict(), Verdict::Deny);
+}

@@ -246,3 +246,27 @@ fn a_schema_that_asks_for_endless_work_is_refused() {
         .unwrap_err();
     assert_eq!(refused.code(), "registry.schema");
 }
+
+#[test]
+fn of_two_new_ones_that_look_alike_none_is_taken_and_each_is_told_of_the_other() {
+    let registry = registry(["fs.old"].map(|id| draft(id, Effects::READ_LOCAL)));
+    let set = ["fs.read", "fs.Read", "fs.write", "fs.get-it", "fs.get_it"];
+    let set = set.map(|id| (tool(id), driver())).into();
+    let refused = registry.replace_prefix("fs.", set).unwrap();
+    let mut pairs: Vec<(String, String)> = refused
+        .into_iter()
+        .map(|error| match error {
+            RegistryError::Confusable { id, other } => (id.to_string(), other.to_string()),
+            other => panic!("{other}"),
+        })
+        .collect();
+    pairs.sort();
+    let expected = [
+        ("fs.Read", "fs.read"),
+        ("fs.get-it", "fs.get_it"),
+        ("fs.get_it", "fs.get-it"),
+        ("fs.read", "fs.Read"),
+    ];
+    assert_eq!(pairs, expected.map(|(id, other)| (id.to_owned(), other.to_owned())));
+    assert_eq!(ids(&registry), ["fs.write"]);
+}

@@ -245,3 +245,38 @@ fn a_timeout_of_what_is_not_idempotent_is_unknown_and_taints_the_run() {
     assert_eq!(label.confidentiality, weaver_types::Confidentiality::Confidential);
     assert_eq!(label.integrity, weaver_types::Integrity::Untrusted);
 }
+
+#[test]
+fn a_driver_is_told_which_attempt_it_is_and_how_long_it_may_take() {
+    let (world, _) = noting(1);
+    let told: Arc<Mutex<Vec<(u8, Duration)>>> = Arc::default();
+    let seen = Arc::clone(&told);
+    let driver = FnDriver::inline(move |call| {
+        seen.lock().unwrap().push((call.attempt(), call.timeout()));
+        Err(DriverError::Unavailable("not now".to_owned()))
+    });
+    world.driven(CapabilityDraft { timeout_ms: 1_234, ..flaky("fs.flaky") }, driver);
+    let mut run = world.run();
+    run.settings.budget.max_retries_per_tool = 2;
+    world.call(&run, &ana(), &Asked::new("fs.flaky"));
+    let limit = Duration::from_millis(1_234);
+    assert_eq!(*told.lock().unwrap(), [(0, limit), (1, limit), (2, limit)]);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_so_and_nothing_else() {
+    let (world, _) = noting(1);
+    for (id, error, reason) in [
+        ("fs.gone", DriverError::Unavailable("gone".to_owned()), "upstream_unavailable"),
+        ("fs.bad", DriverError::Failed("bad".to_owned()), "execution_failed"),
+        ("fs.slow", DriverError::Timeout(Duration::from_millis(5)), "timeout"),
+    ] {
+        world.answering(draft(id, Effects::READ_LOCAL), move |_| Err(error.clone()));
+        let done = world.call(&world.run(), &ana(), &Asked::new(id));
+        let message = &done.result.unwrap().error_message;
+        assert!(message.starts_with(&format!("{reason}: ")), "{message}");
+        let outcome =
+            log(world.ledger.as_ref()).into_iter().rfind(|one| one.kind == "call.outcome");
+        assert_eq!(outcome.unwrap().payload["reason"], reason);
+    }
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use opentelemetry::global;
+use opentelemetry::trace::Status;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
@@ -43,6 +44,32 @@ fn attribute(span: &SpanData, key: &str) -> String {
     let key = format!("weaver_kernel.{key}");
     let found = span.attributes.iter().find(|one| one.key.as_str() == key);
     found.map(|one| one.value.to_string()).unwrap_or_default()
+}
+
+/// What a span says is wrong.
+fn error(span: &SpanData) -> Option<&str> {
+    match &span.status {
+        Status::Error { description } => Some(description),
+        _ => None,
+    }
+}
+
+/// The milliseconds of a histogram, by the attributes of its points.
+fn milliseconds(metrics: &InMemoryMetricExporter, name: &str) -> BTreeMap<String, f64> {
+    let last = metrics.get_finished_metrics().unwrap().pop().unwrap();
+    let all = last.scope_metrics().flat_map(|scope| scope.metrics());
+    let mut out = BTreeMap::new();
+    for metric in all.filter(|metric| metric.name() == name) {
+        let AggregatedMetrics::F64(MetricData::Histogram(histogram)) = metric.data() else {
+            continue;
+        };
+        for point in histogram.data_points() {
+            let mut of: Vec<_> = point.attributes().map(|a| a.value.to_string()).collect();
+            of.sort();
+            out.insert(of.join(" "), point.sum());
+        }
+    }
+    out
 }
 
 /// The sums of a counter, or the counts of a histogram, by their attributes.
@@ -114,6 +141,8 @@ fn spans_and_metrics_tell_what_was_done_and_change_nothing() {
         (attribute(&failed, "status"), attribute(&failed, "reason_code")),
         ("error".into(), "execution_failed".into())
     );
+    let code = Some(ReasonCode::ExecutionFailed.as_str());
+    assert_eq!([&read, &failed].map(error), [None, code]);
     assert_eq!(attribute(&of("weaver_kernel.grant", "disk.wipe"), "status"), "hold");
     assert_eq!(attribute(&of("weaver_kernel.grant", "no.such"), "reason_code"), "not_found");
     let traces: std::collections::BTreeSet<_> =
@@ -140,5 +169,16 @@ fn spans_and_metrics_tell_what_was_done_and_change_nothing() {
     }
     meters.force_flush().unwrap();
     assert_eq!(points(&metrics, "weaver_kernel.invocations")["deny fs.read"], 1);
+
+    // How long a call took, in milliseconds.
+    let clock = std::sync::Arc::clone(&world.clock);
+    world.answering(draft("fs.slow", Effects::READ_LOCAL), move |_| {
+        clock.advance(std::time::Duration::from_millis(20));
+        Ok(weaver_types::RawResult::text("done"))
+    });
+    assert!(succeeded(&world.call(&run, &who, &Asked::new("fs.slow"))));
+    meters.force_flush().unwrap();
+    let took = milliseconds(&metrics, "weaver_kernel.invocation_duration")["fs.slow ok"];
+    assert!((19.9..20.1).contains(&took), "{took}");
     tracers.shutdown().unwrap();
 }

@@ -1,0 +1,101 @@
+//! The stable codes of errors, and what they say.
+
+use std::time::Duration;
+
+use weaver_agent_kernel::{
+    DriverError, KernelError, KeyRingError, PlanError, PreconditionError, RegistryError,
+    ResolverError, TokenError,
+};
+use weaver_types::ledger::LedgerError;
+use weaver_types::{AgentId, CapabilityId, Digest, RandomError};
+
+#[test]
+fn every_error_of_the_registry_has_its_code() {
+    let id = || CapabilityId::parse("a.b").unwrap();
+    let prefix = || "a".to_owned();
+    for (error, code) in [
+        (RegistryError::Duplicate { id: id() }, "registry.duplicate"),
+        (RegistryError::Confusable { id: id(), other: id() }, "registry.confusable"),
+        (RegistryError::Prefix { prefix: prefix() }, "registry.prefix"),
+        (RegistryError::NamespaceTaken { prefix: prefix() }, "registry.namespace_taken"),
+        (RegistryError::UnknownNamespace { prefix: prefix() }, "registry.unknown_namespace"),
+        (
+            RegistryError::Namespace { prefix: prefix(), problem: String::new() },
+            "registry.namespace",
+        ),
+        (RegistryError::Misplaced { id: id(), prefix: prefix() }, "registry.misplaced"),
+        (
+            RegistryError::Schema { id: id(), which: "input", problem: String::new() },
+            "registry.schema",
+        ),
+        (RegistryError::Unknown { id: id() }, "registry.unknown"),
+        (RegistryError::Moved { id: id(), found: Digest::from_bytes([1; 32]) }, "registry.moved"),
+        (RegistryError::Restless { prefix: prefix(), limit: 1 }, "registry.restless"),
+        (RegistryError::Full { limit: 1 }, "registry.full"),
+        (RegistryError::Poisoned, "registry.poisoned"),
+    ] {
+        assert_eq!(error.code(), code);
+        assert!(error.to_string().len() > 10, "{error}");
+    }
+}
+
+#[test]
+fn every_error_of_a_driver_says_whether_it_may_have_acted_and_whether_to_try_again() {
+    let said = || "why".to_owned();
+    let pause = Some(Duration::from_secs(3));
+    for (error, code, transient, ambiguous, wait) in [
+        (DriverError::NotFound(said()), "driver.not_found", false, false, None),
+        (DriverError::Invalid(said()), "driver.invalid", false, false, None),
+        (DriverError::Timeout(Duration::from_millis(7)), "driver.timeout", true, true, None),
+        (DriverError::Network(said()), "driver.network", true, true, None),
+        (
+            DriverError::RateLimited { said: said(), wait: pause },
+            "driver.rate_limited",
+            true,
+            false,
+            pause,
+        ),
+        (DriverError::Unavailable(said()), "driver.unavailable", true, false, None),
+        (DriverError::Lost(said()), "driver.lost", true, true, None),
+        (DriverError::Failed(said()), "driver.failed", false, false, None),
+    ] {
+        assert_eq!(error.code(), code);
+        assert_eq!((error.is_transient(), error.is_ambiguous()), (transient, ambiguous), "{code}");
+        assert_eq!(error.wait(), wait, "{code}");
+    }
+    let late = DriverError::Timeout(Duration::from_millis(7));
+    assert_eq!(late.to_string(), "timed out after 7 ms");
+}
+
+#[test]
+fn every_other_error_has_its_code() {
+    let said = || "why".to_owned();
+    for (found, code) in [
+        (KernelError::from(LedgerError::Closed).code(), LedgerError::Closed.code()),
+        (KernelError::from(RandomError).code(), "random.failed"),
+        (KernelError::Stored { what: "a run", problem: said() }.code(), "kernel.stored"),
+        (TokenError::Malformed.code(), "token.malformed"),
+        (TokenError::Depth { limit: 8 }.code(), "token.depth"),
+        (TokenError::TooLarge { limit: 8 }.code(), "token.too_large"),
+        (TokenError::Arguments(said()).code(), "token.arguments"),
+        (KeyRingError::Malformed { problem: said() }.code(), "token_keys.malformed"),
+        (KeyRingError::Newer { found: 2, known: 1 }.code(), "token_keys.newer"),
+        (PlanError::NoWay(said()).code(), "plan.no_way"),
+        (PlanError::Failed(said()).code(), "plan.failed"),
+        (PlanError::TooLong { steps: 2, limit: 1 }.code(), "plan.too_long"),
+        (
+            PlanError::MissingPack { agent: AgentId::parse("a").unwrap(), pack: said() }.code(),
+            "plan.missing_pack",
+        ),
+        (ResolverError(said()).code(), "approval.resolver"),
+        (PreconditionError::Argument { pointer: said() }.code(), "precondition.argument"),
+        (
+            PreconditionError::Unreadable { what: said(), problem: said() }.code(),
+            "precondition.unreadable",
+        ),
+        (PreconditionError::TooLarge { what: said(), limit: 1 }.code(), "precondition.too_large"),
+        (PreconditionError::Unsupported { check: "x" }.code(), "precondition.unsupported"),
+    ] {
+        assert_eq!(found, code);
+    }
+}
