@@ -88,3 +88,41 @@ impl ArgumentMasks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use weaver_types::{Agents, CapabilityDraft, CapabilityId, Effects};
+
+    use super::*;
+
+    #[test]
+    fn a_mask_that_stands_for_nothing_is_written_nowhere_and_too_many_values_go_nowhere() {
+        let unknown =
+            || Some(UnknownMask { mask: "[EMAIL_9]".to_owned(), place: "/to".to_owned() });
+        for (effects, unknown, too_much, word) in [
+            (Effects::READ_LOCAL, None, false, None),
+            (Effects::WRITE_LOCAL, None, false, None),
+            (Effects::READ_LOCAL, unknown(), false, None),
+            (Effects::WRITE_LOCAL, unknown(), false, Some("`/to` holds `[EMAIL_9]`")),
+            (Effects::READ_LOCAL, None, true, Some("more than one run gives out")),
+            (Effects::WRITE_LOCAL, unknown(), true, Some("more than one run gives out")),
+        ] {
+            let id = CapabilityId::parse("a.b").unwrap();
+            let draft = CapabilityDraft {
+                description: "a capability".to_owned(),
+                ..CapabilityDraft::new(id, "b", effects, Agents::Any)
+            };
+            let masks =
+                ArgumentMasks { unknown, too_much, ..ArgumentMasks::held(json!({}), vec![]) };
+            let said = masks.refusal(&draft.build().unwrap());
+            assert_eq!(said.is_some(), word.is_some(), "{effects:?} {too_much}");
+            if let (Some(said), Some(word)) = (said, word) {
+                assert!(said.detail.contains(word), "{}", said.detail);
+                let stop = (said.verdict, said.reason, said.discharge);
+                let reason = ReasonCode::MaskedValueInArguments;
+                assert_eq!(stop, (Verdict::Ask, reason, Discharge::Arguments));
+            }
+        }
+    }
+}

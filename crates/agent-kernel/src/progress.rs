@@ -326,4 +326,16 @@ mod tests {
         // The fifth is shown at once, then there is a pause until the last.
         assert_eq!(*seen.lock().unwrap(), [1.0, 2.0, 11.0, 12.0, 21.0, 25.0]);
     }
+
+    #[test]
+    fn what_comes_after_the_last_report_that_is_passed_on_is_dropped() {
+        for (shown, expected) in [(MAX_SHOWN - 1, 1), (MAX_SHOWN, 0)] {
+            let (slot, seen) = (ProgressSlot::default(), Mutex::new(0));
+            let mut rate = ProgressRate { shown, pause: None };
+            slot.report(at(1.0));
+            let work = std::future::ready(());
+            block_on(rate.showing(work, &slot, |_| *seen.lock().unwrap() += 1, &Never));
+            assert_eq!(seen.into_inner().unwrap(), expected, "{shown}");
+        }
+    }
 }

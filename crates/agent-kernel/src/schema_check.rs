@@ -287,4 +287,19 @@ mod tests {
         assert_eq!(arguments.violation_in_rows(&rows, "it"), None);
         assert!(results.violation(&json!(1), "it").is_some());
     }
+
+    #[test]
+    fn a_pattern_is_compiled_and_asked() {
+        let id = CapabilityId::parse("crm.find").unwrap();
+        let schema = json!({ "properties": { "code": { "pattern": "^[a-z]{3}-[0-9]{1,5}$" } } });
+        let draft = CapabilityDraft {
+            description: "Finds somebody.".to_owned(),
+            input_schema: Some(schema.into()),
+            timeout_ms: 1_000,
+            ..CapabilityDraft::new(id, "find", Effects::READ_LOCAL, Agents::Any)
+        };
+        let check = SchemaCheck::of_arguments(&Arc::new(draft.build().unwrap())).unwrap();
+        assert_eq!(check.violation(&json!({ "code": "abc-12" }), "the arguments"), None);
+        assert!(check.violation(&json!({ "code": "abc12" }), "the arguments").is_some());
+    }
 }

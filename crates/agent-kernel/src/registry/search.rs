@@ -150,6 +150,19 @@ mod tests {
         assert_eq!(found(&all, "list invoice")[0], "zoo.box");
     }
 
+    #[test]
+    fn a_rare_word_may_count_more_than_a_common_one_that_stands_everywhere() {
+        let everywhere = entry("alpha.box", "alpha", "the", &["alpha"]);
+        let other = entry("cow.box", "note", "alpha", &[]);
+        let goal = "beta alpha";
+        let named = entry("bee.box", "beta", "the", &[]);
+        assert_eq!(found(&[&everywhere, &named, &other], goal)[0], "bee.box");
+        let short = entry("beebox", "note", "beta", &[]);
+        assert_eq!(found(&[&everywhere, &short, &other], goal)[0], "beebox");
+        let longer = entry("bee.box", "note", "beta filler1", &[]);
+        assert_eq!(found(&[&everywhere, &longer, &other], goal)[0], "alpha.box");
+    }
+
     /// A text of so many words, none of which is asked for.
     fn filler(words: usize) -> String {
         (0..words).map(|n| format!("filler{n}")).collect::<Vec<_>>().join(" ")
@@ -165,6 +178,15 @@ mod tests {
         let others = ["cow", "dog"].map(|id| entry(&format!("{id}.box"), "note", &filler(13), &[]));
         let all = [&named, &short, &others[0], &others[1]];
         assert_eq!(found(&all, "alpha"), ["bee.box", "ant.box"]);
+        // How long is long is told by all the others.
+        for (words, others, first) in [(16, 27, "bee.box"), (9, 71, "ant.box")] {
+            let named = entry("ant.box", "alpha", &filler(words), &[]);
+            let others = ["cow", "dog"]
+                .map(|id| entry(&format!("{id}.box"), "note", &filler(others - 1), &[]));
+            let short = entry("bee.box", "the", "alpha", &[]);
+            let all = [&named, &short, &others[0], &others[1]];
+            assert_eq!(found(&all, "alpha")[0], first, "{words}");
+        }
     }
 
     #[test]

@@ -304,7 +304,8 @@ fn debug_shows_neither_token_nor_key() {
     let ring = KeyRing::new(KeyId::parse("k").unwrap(), &[42; 32]).unwrap();
     let token = ring.sign(&claims(&ring)).unwrap();
     assert_eq!(format!("{token:?}"), "Token(..)");
-    assert!(!format!("{ring:?}").contains("42"));
+    let shown = format!("{ring:?}");
+    assert!(shown.starts_with("KeyRing") && !shown.contains("42"), "{shown}");
 }
 
 /// Project Wycheproof, HMAC-SHA256: ours is the same function, and what is marked invalid there

@@ -214,3 +214,14 @@ fn where_nobody_can_be_asked_the_explanation_says_so() {
     });
     assert_eq!(verdicts, [weaver_types::Verdict::Ask, weaver_types::Verdict::Hold]);
 }
+
+#[test]
+fn what_is_left_of_the_session_is_told_too() {
+    let session = SessionBudget::named("chars4").unwrap().with_total(7_000);
+    let world = World::bounded(memory(), open_policy(), session);
+    world.tool("fs.read", Effects::READ_LOCAL);
+    let (run, who) = (world.run(), ana());
+    let caller = Caller { run: &run, principal: &who };
+    let left = world.kernel.dry_run(caller, Asked::new("fs.read").call()).budget_remaining;
+    assert_eq!(left.unwrap().session_tokens, Some(7_000));
+}

@@ -140,6 +140,8 @@ mod tokens;
 #[cfg(test)]
 mod trace_vectors;
 #[cfg(test)]
+mod unrecorded_ends;
+#[cfg(test)]
 mod views;
 #[cfg(test)]
 mod vouched_views;

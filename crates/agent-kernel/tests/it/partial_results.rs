@@ -66,3 +66,12 @@ fn a_line_goes_on_over_chunks() {
     let last = told.last().unwrap();
     assert_eq!((last.progress, last.message.as_deref()), (2.0, Some("two")));
 }
+
+#[test]
+fn only_a_function_that_streams_tells_how_far_it_is() {
+    use weaver_agent_kernel::Driver;
+    use weaver_types::RawResult;
+    let done = || Ok(RawResult::text("done"));
+    assert!(FnDriver::streaming(|_, _| Ok(())).reports_progress());
+    assert!(!FnDriver::asynchronous(move |_| std::future::ready(done())).reports_progress());
+}

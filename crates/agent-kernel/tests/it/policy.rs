@@ -266,3 +266,17 @@ fn a_rule_may_speak_of_views_alone() {
     let view = block_on(world.kernel.expand(caller, &handle, &query));
     assert_eq!(answer(&view), (Verdict::Deny, ReasonCode::ExplicitDenyRule));
 }
+
+#[test]
+fn an_event_of_the_host_is_recorded_with_its_fields_redacted() {
+    let world = World::new(open_policy());
+    let fields = json!({ "server": "mail", "said": "ask jane.roe@corp.example.com", "n": 7 });
+    let fields = fields.as_object().unwrap().clone();
+    block_on(world.kernel.note(EventKind::UpstreamLost, fields)).unwrap();
+    let told = log(world.ledger.as_ref());
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].kind, EventKind::UpstreamLost.as_str());
+    let fields = &told[0].payload["fields"];
+    assert_eq!((&fields["server"], &fields["n"]), (&json!("mail"), &json!(7)));
+    assert!(!fields.to_string().contains("jane.roe"), "{fields}");
+}

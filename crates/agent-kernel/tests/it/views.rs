@@ -213,3 +213,28 @@ fn the_firewall_of_a_kernel_is_the_one_that_the_host_gave_it() {
     let shown = world.kernel.firewall().redact_text("my badge-654321").text;
     assert!(!shown.contains("654321"), "{shown}");
 }
+
+#[test]
+fn a_view_is_as_confidential_as_the_frame_of_its_call() {
+    use weaver_types::{CapabilityDraft, SensitivityTag};
+    let world = World::new(open_policy());
+    let people = CapabilityDraft {
+        sensitivity: [SensitivityTag::Pii].into(),
+        ..draft("crm.people", Effects::READ_LOCAL)
+    };
+    world.answering(people, |_| {
+        Ok(RawResult::json(
+            (0..60).map(|n| json!({"n": n, "mail": "a@corp.example.org"})).collect(),
+        ))
+    });
+    let (run, who) = (world.run(), ana());
+    let done = world.call(&run, &who, &Asked::new("crm.people").mode(ResponseMode::Table));
+    let frame = done.frame().unwrap();
+    let handle = frame.handle.as_ref().unwrap().handle_id.clone();
+    let query = HandleQuery::parse(&json!({"limit": 2})).unwrap();
+    let caller = Caller { run: &run, principal: &who };
+    let view = block_on(world.kernel.expand(caller, &handle, &query));
+    let label = &view.frame().unwrap().label;
+    assert_eq!(label.confidentiality, frame.label.confidentiality);
+    assert!(label.confidentiality < SensitivityTag::Pii.stored());
+}

@@ -130,22 +130,26 @@ fn a_call_of_a_clean_run_may_ask_for_anything_and_its_answer_is_vouched_for() {
 }
 
 #[test]
-fn a_view_of_an_untrusted_result_taints_the_run_as_its_call_would() {
+fn a_view_of_an_untrusted_result_taints_the_run_that_looks_at_it() {
     let world = world();
-    let run = world.run();
-    stored(&world, &run, "web.list", true);
-    let state = crate::support::snapshot(world.ledger.as_ref(), &run.run_id).unwrap();
+    let (first, other, who) = (world.run(), world.run(), ana());
+    let done = world.call(&first, &who, &Asked::new("web.list").mode(ResponseMode::HandleOnly));
+    let handle = done.frame().unwrap().handle.clone().unwrap().handle_id;
+    let query = HandleQuery::parse(&json!({ "limit": 2 })).unwrap();
+    let caller = Caller { run: &other, principal: &who };
+    assert!(succeeded(&block_on(world.kernel.expand(caller, &handle, &query))));
+    let state = crate::support::snapshot(world.ledger.as_ref(), &other.run_id).unwrap();
     assert_eq!(state.label.integrity, Integrity::Untrusted);
-    assert_eq!(state, crate::support::fold(world.ledger.as_ref(), &run.run_id));
+    assert_eq!(state, crate::support::fold(world.ledger.as_ref(), &other.run_id));
 }
 
 #[test]
 fn the_key_of_a_run_is_written_once() {
     let world = world();
-    let mut run = world.run();
-    run.user_said("Post it to general");
-    for id in ["crm.list", "web.read", "crm.list"] {
-        assert!(succeeded(&world.call(&run, &ana(), &Asked::new(id))));
+    let run = world.run();
+    let steered = Asked::new("crm.list").with(json!({ "query": "evil" }));
+    for asked in [Asked::new("crm.list"), Asked::new("web.read"), steered] {
+        assert!(succeeded(&world.call(&run, &ana(), &asked)));
     }
     let name = format!("{} !key", run.run_id);
     let key = RecordKey::new(Tenant::default(), Namespace::Provenance, name);

@@ -189,6 +189,8 @@ fn a_ledger_holds_100_000_approved_versions() {
     assert!(known.approve(&[&tools[0]], approval("ana", None, &tenant)).is_ok());
     let full = known.approve(&tools.each_ref(), approval("ana", None, &tenant)).unwrap_err();
     assert_eq!(full, BaselineError::Full { limit: 100_000 });
+    let many = holding(60_000).approve(&tools.each_ref(), approval("ana", None, &tenant));
+    assert!(many.is_ok());
     let read = |count: usize| {
         let record = || Record { version: 1, value: Vec::new() };
         let all = (0..count).map(|n| (format!("tool:a.{n}"), record())).collect();

@@ -212,6 +212,26 @@ fn sources_take_room_as_values_do() {
 }
 
 #[test]
+fn what_was_written_and_finds_no_room_closes_the_index_for_good() {
+    let full = || {
+        let mut index = index();
+        let filled = (0..MAX_OTHERS).map(|n| n.try_into().unwrap()).collect();
+        index.add(&IndexEntries { kind: Voucher::Trusted, entries: filled, full: false });
+        index
+    };
+    for (kind, closed) in
+        [(Voucher::Written, true), (Voucher::Trusted, false), (Voucher::User, false)]
+    {
+        let mut index = full();
+        let entries = vec![u64::MAX];
+        index.add(&IndexEntries { kind, entries: entries.clone(), full: false });
+        assert_eq!(index.is_void("a"), closed, "{kind:?}");
+        index.add(&IndexEntries { kind: Voucher::Trusted, entries, full: false });
+        assert_eq!(index.is_void("a"), closed, "{kind:?}, and stays so");
+    }
+}
+
+#[test]
 fn the_user_has_room_for_16_384_entries_and_all_others_for_as_many() {
     let mut index = index();
     let entries: Vec<u64> = (0..=MAX_USER).map(|n| n.try_into().unwrap()).collect();

@@ -101,3 +101,16 @@ fn a_kept_ring_holds_at_most_16_keys_and_each_once() {
         "the token keys cannot be read: a key stands twice, or there are too many"
     );
 }
+
+#[test]
+fn a_kept_ring_has_at_most_37_120_bytes() {
+    let golden = include_str!("../../../tests/data/token_keys.json").trim_end();
+    let padded = |bytes: usize| {
+        let text = format!("{golden}{}", " ".repeat(bytes - golden.len()));
+        KeyRing::from_bytes(text.as_bytes()).err().map(|error| error.to_string())
+    };
+    let too_long = "the token keys cannot be read: it is too long".to_owned();
+    assert_ne!(padded(37_120), Some(too_long.clone()));
+    assert_eq!(padded(37_121), Some(too_long.clone()));
+    assert_eq!(padded(37_122), Some(too_long));
+}
