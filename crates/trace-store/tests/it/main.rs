@@ -60,11 +60,15 @@ mod record_file;
 #[cfg(feature = "sqlite")]
 mod retention;
 #[cfg(test)]
+mod sentences;
+#[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod shared_state;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(test)]
+mod stories;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

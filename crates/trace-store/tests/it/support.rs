@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use weaver_trace_store::MemoryLedger;
+use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
-use weaver_types::{EventKind, LogId, OsRandom, Timestamp};
+use weaver_types::{CallId, EventKind, LogId, OsRandom, RunId, Timestamp};
 
 pub(crate) fn memory() -> MemoryLedger {
     MemoryLedger::new(LogId::parse("log_test").unwrap(), Arc::new(OsRandom))
@@ -18,6 +20,33 @@ pub(crate) fn event(at: i64, payload: String) -> NewEvent {
         call: None,
         payload: payload.into_bytes().into(),
     }
+}
+
+/// An event as the kernel writes it: of a kind, in a run and a call, each of which may be empty for
+/// none.
+pub(crate) fn told(
+    kind: EventKind,
+    at: i64,
+    (run, call): (&str, &str),
+    payload: &Value,
+) -> NewEvent {
+    NewEvent {
+        kind,
+        at: Timestamp::from_micros(at),
+        run: RunId::parse(run).ok(),
+        call: CallId::parse(call).ok(),
+        payload: canonical::to_bytes(payload, Profile::Record).unwrap().into(),
+    }
+}
+
+/// A ledger in memory that holds these events.
+pub(crate) fn ledger_of(events: &[NewEvent]) -> MemoryLedger {
+    let ledger = memory();
+    for events in events.chunks(100) {
+        let batch = Batch { events: events.to_vec(), ..Batch::new(Durability::Os) };
+        ledger.commit(batch).wait().unwrap();
+    }
+    ledger
 }
 
 /// A batch with one event that holds its number.

@@ -12,16 +12,20 @@ use crate::support::{fill, memory};
 
 /// A log that anybody may change.
 #[derive(Clone)]
-struct Copied {
-    extent: Extent,
-    rows: Vec<Row>,
+pub(crate) struct Copied {
+    pub(crate) extent: Extent,
+    pub(crate) rows: Vec<Row>,
 }
 
 impl Copied {
     fn of(count: u64) -> Self {
         let ledger = memory();
         fill(&ledger, count);
-        Self { extent: ledger.extent().unwrap(), rows: Source::rows(&ledger, 0, 1000).unwrap() }
+        Self::from(&ledger)
+    }
+
+    pub(crate) fn from(ledger: &dyn Source) -> Self {
+        Self { extent: ledger.extent().unwrap(), rows: ledger.rows(0, 1000).unwrap() }
     }
 
     fn verify(&self, earlier: Option<&Head>) -> Result<(), VerifyError> {
