@@ -68,6 +68,8 @@ mod shared_state;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(test)]
+mod statistics;
+#[cfg(test)]
 mod stories;
 #[cfg(test)]
 mod support;
