@@ -2,6 +2,8 @@
 //! `conformance`.
 
 #[cfg(test)]
+mod answers;
+#[cfg(test)]
 mod checkpoints;
 #[cfg(test)]
 #[cfg(all(feature = "sqlite", feature = "conformance"))]
@@ -15,8 +17,12 @@ mod crosscheck;
 #[cfg(test)]
 mod exports;
 #[cfg(test)]
+mod facts;
+#[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod fatal;
+#[cfg(test)]
+mod filters;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod golden;
