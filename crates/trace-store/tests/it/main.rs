@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod answers;
 #[cfg(test)]
+mod calls;
+#[cfg(test)]
 mod checkpoints;
 #[cfg(test)]
 #[cfg(all(feature = "sqlite", feature = "conformance"))]
@@ -70,6 +72,8 @@ mod sentences;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod shared_state;
+#[cfg(test)]
+mod spans;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod sqlite;
