@@ -8,6 +8,8 @@ mod calls;
 #[cfg(test)]
 mod checkpoints;
 #[cfg(test)]
+mod codes;
+#[cfg(test)]
 #[cfg(all(feature = "sqlite", feature = "conformance"))]
 mod conformance;
 #[cfg(test)]
@@ -16,6 +18,8 @@ mod crash;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod crosscheck;
+#[cfg(test)]
+mod ends;
 #[cfg(test)]
 mod exports;
 #[cfg(test)]
@@ -64,6 +68,8 @@ mod receipts;
 #[cfg(test)]
 #[cfg(all(feature = "sqlite", feature = "conformance"))]
 mod record_file;
+#[cfg(test)]
+mod reports;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod retention;
