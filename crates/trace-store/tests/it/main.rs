@@ -30,6 +30,8 @@ mod fatal;
 #[cfg(test)]
 mod filters;
 #[cfg(test)]
+mod forms;
+#[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod golden;
 #[cfg(test)]
@@ -100,3 +102,5 @@ mod verification;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod weaknesses;
+#[cfg(test)]
+mod witnesses;
