@@ -155,3 +155,51 @@ fn check_time(at: Timestamp) -> Result<(), ()> {
 fn refuse<T>(what: String) -> Result<T, LedgerError> {
     Err(LedgerError::Malformed(what))
 }
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::ledger::{Add, Durability, Expect, Namespace, Put, Replace};
+    use weaver_types::{EventKind, OsRandom, Tenant};
+
+    use super::*;
+
+    fn key(id: &str) -> RecordKey {
+        RecordKey::new(Tenant::default(), Namespace::Run, id)
+    }
+
+    fn put(id: &str, value: &[u8]) -> Put {
+        Put { key: key(id), value: value.to_vec(), expires_at: None }
+    }
+
+    /// The bytes that are expected of a batch: each mention of a key takes its length and 64 more.
+    #[test]
+    fn a_batch_is_as_large_as_its_keys_its_values_and_its_payloads() {
+        let batch = || Batch::new(Durability::Os);
+        let event = |payload: &str| NewEvent {
+            kind: EventKind::Late,
+            at: Timestamp::default(),
+            run: None,
+            call: None,
+            payload: payload.as_bytes().to_vec().into(),
+        };
+        let add = Add { key: key("1234"), delta: 1, min: 0, max: 1 };
+        let replace = Replace { put: put("12", b"abc"), version: None };
+        for (batch, bytes) in [
+            (batch(), 0),
+            (Batch { put: vec![put("123", b"abcde")], ..batch() }, 67 + 5),
+            (Batch { put: vec![put("123", b""), put("1", b"a")], ..batch() }, 67 + 65 + 1),
+            (Batch { add: vec![add], ..batch() }, 68),
+            (Batch { replace: vec![replace], ..batch() }, 66 + 66 + 3),
+            (Batch { delete: vec![key("12345")], ..batch() }, 69),
+            (Batch { expect: vec![Expect { key: key("1"), version: None }], ..batch() }, 65),
+            (batch().with_event(event("{}")), 402),
+            (batch().with_event(event("{}")).with_event(event("[1,2]")), 402 + 405),
+            (Batch { put: vec![put("1", b"a")], ..batch().with_event(event("7")) }, 66 + 401),
+        ] {
+            let salts = Salts::new(Arc::new(OsRandom));
+            let prepared = prepare(Arc::new(batch.clone()), &salts).unwrap();
+            assert_eq!(prepared.bytes, bytes, "{batch:?}");
+            assert_eq!(prepared.seals.len(), batch.events.len());
+        }
+    }
+}

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod answers;
 #[cfg(test)]
+mod bounds;
+#[cfg(test)]
 mod calls;
 #[cfg(test)]
 mod checkpoints;
