@@ -94,6 +94,8 @@ mod stories;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod sweeps;
+#[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod tampering;
 #[cfg(test)]
