@@ -179,3 +179,6 @@ fn stored(blobs: &dyn BlobStore) -> CheckResult {
         "a blob above the limit is taken",
     )
 }
+
+#[cfg(test)]
+mod tests;
