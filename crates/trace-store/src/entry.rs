@@ -263,6 +263,82 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_commitment_of_other_digits_is_refused_wherever_they_stand() {
+        let text = String::from_utf8(header().to_bytes().unwrap()).unwrap();
+        let at = text.find("sha256:").unwrap() + 7;
+        let with = |place: usize, digits: &str| {
+            let mut text = text.clone();
+            text.replace_range(at + place..at + place + digits.len(), digits);
+            Header::parse(text.as_bytes())
+        };
+        assert!(with(0, &"0".repeat(64)).is_ok() && with(0, &"f".repeat(64)).is_ok());
+        let bad = Err(HeaderError::Field { field: "commit".to_owned() });
+        for place in 0..63 {
+            for digits in ["g", "A", "/", ":", "`", " ", "gg", "FF", "zz"] {
+                assert_eq!(with(place, digits), bad, "{digits} at {place}");
+            }
+        }
+        assert_eq!(with(0, &"g".repeat(64)), bad);
+    }
+
+    #[test]
+    fn every_field_that_is_missing_unknown_or_malformed_is_named() {
+        let text = String::from_utf8(header().to_bytes().unwrap()).unwrap();
+        for (from, to, field) in [
+            ("\"at\":42,", "", "at"),
+            ("\"at\":42", "\"at\":\"42\"", "at"),
+            ("\"seq\":7,", "", "seq"),
+            ("\"seq\":7", "\"seq\":-7", "seq"),
+            ("\"v\":1", "\"v\":0", "v"),
+            ("\"v\":1", "\"v\":\"1\"", "v"),
+            ("\"v\":1", "\"v\":1,\"w\\n\":1", "w\\n"),
+            ("\"log\":\"log_1\"", "\"log\":\"log 1\"", "log"),
+            ("\"call_1\"", "\"call 1\"", "call"),
+            ("\"call_1\"", "7", "call"),
+            ("\"log_1\",", "\"log_1\",\"run\":\"run 1\",", "run"),
+            ("call.intent", "call.invented", "type"),
+            ("sha256:", "sha512:", "commit"),
+        ] {
+            let changed = text.replace(from, to);
+            assert_ne!(changed, text, "{from}");
+            let wanted = Err(HeaderError::Field { field: field.to_owned() });
+            assert_eq!(Header::parse(changed.as_bytes()), wanted, "{changed}");
+        }
+        let long = text.replace("\"v\":1", &format!("\"v\":1,\"w{}\":1", "x".repeat(60)));
+        let cut = HeaderError::Field { field: format!("w{}", "x".repeat(39)) };
+        assert_eq!(Header::parse(long.as_bytes()), Err(cut));
+        for bad in ["", "7", "[]", &text[1..], &format!("{text} "), &text.replace(":42", ":042")] {
+            assert_eq!(Header::parse(bad.as_bytes()), Err(HeaderError::Form), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_go_up_to_2_to_the_53_and_no_further() {
+        let most = 1_u64 << 53;
+        for (seq, at, fits) in [
+            (most, 0, true),
+            (most + 1, 0, false),
+            (0, 1 << 53, true),
+            (0, -(1 << 53), true),
+            (0, (1 << 53) + 1, false),
+            (0, -(1 << 53) - 1, false),
+            (0, i64::MIN, false),
+        ] {
+            let header = Header { seq, at: Timestamp::from_micros(at), ..header() };
+            let bytes = header.to_bytes();
+            assert_eq!(bytes.is_ok(), fits, "{seq} {at}");
+            if let Ok(bytes) = bytes {
+                assert_eq!(Header::parse(&bytes), Ok(header));
+            }
+        }
+        let text = String::from_utf8(header().to_bytes().unwrap()).unwrap();
+        for number in ["9007199254740993", "99999999999999999", "-0", "00", "-", ""] {
+            let changed = text.replace("\"at\":42", &format!("\"at\":{number}"));
+            assert!(Header::parse(changed.as_bytes()).is_err(), "{number}");
+        }
+    }
+
     /// The canonical bytes by the long way.
     fn slowly(header: &Header) -> Vec<u8> {
         let mut map = Map::new();
