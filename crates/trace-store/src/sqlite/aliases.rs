@@ -89,4 +89,11 @@ mod tests {
             assert!(!mounts(table, other), "{other}");
         }
     }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_mounts_of_this_machine_are_looked_at() {
+        assert!(is_mount_point(Path::new("/proc")));
+        assert!(!is_mount_point(Path::new("/proc/self")));
+    }
 }

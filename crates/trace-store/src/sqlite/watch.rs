@@ -116,3 +116,54 @@ fn identity(metadata: &std::fs::Metadata) -> Identity {
 type Identity = ();
 #[cfg(not(unix))]
 fn identity(_: &std::fs::Metadata) -> Identity {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(folder: &Path) -> PathBuf {
+        let path = folder.join("ledger.db");
+        for suffix in ["", "-wal", "-shm", ".lock"] {
+            std::fs::write(beside(&path, suffix), "x").unwrap();
+        }
+        path
+    }
+
+    #[test]
+    fn each_file_must_be_there_and_stay_the_same() {
+        for suffix in ["", "-wal", "-shm", ".lock"] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = files(folder.path());
+            let name = beside(&path, suffix);
+            let mut watch = FileWatch::begin(&path).unwrap();
+            std::fs::write(beside(&path, "-wal"), "four").unwrap();
+            assert_eq!(watch.check(), Ok(4), "the bytes of the write-ahead log");
+            assert_eq!(watch.ledger(), path);
+            let moved = folder.path().join("moved");
+            std::fs::rename(&name, &moved).unwrap();
+            assert!(watch.check().unwrap_err().to_string().contains("was removed or replaced"));
+            std::fs::write(&name, "x").unwrap();
+            let said = watch.check().unwrap_err().to_string();
+            assert!(said.contains("another file has its name now"), "{said}");
+            std::fs::remove_file(&name).unwrap();
+            assert!(FileWatch::begin(&path).is_err(), "{suffix}");
+            assert_eq!(FileWatch::records(&path).is_ok(), suffix == ".lock", "{suffix}");
+        }
+    }
+
+    #[test]
+    fn so_many_bytes_ask_for_a_look_whenever_the_last_one_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = files(folder.path());
+        let mut watch = FileWatch::begin(&path).unwrap();
+        assert_eq!(watch.check_by_time(0), Ok(1), "the first look");
+        std::fs::write(beside(&path, "-wal"), "four").unwrap();
+        assert_eq!(watch.check_by_time(LOOK_BYTES), Ok(4));
+        std::fs::write(beside(&path, "-wal"), "three").unwrap();
+        let _ = watch.check_by_time(LOOK_BYTES / 2);
+        assert_eq!(watch.check_by_time(LOOK_BYTES / 2), Ok(5), "both count");
+        std::thread::sleep(LOOK);
+        std::fs::write(beside(&path, "-wal"), "seven77").unwrap();
+        assert_eq!(watch.check_by_time(0), Ok(7), "it is long ago");
+    }
+}

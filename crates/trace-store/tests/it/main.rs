@@ -30,6 +30,9 @@ mod facts;
 #[cfg(feature = "sqlite")]
 mod fatal;
 #[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod files;
+#[cfg(test)]
 mod filters;
 #[cfg(test)]
 mod forms;

@@ -83,3 +83,25 @@ fn a_tile_is_no_key() {
         .unwrap();
     assert!(!bare, "the table has no rowid");
 }
+
+#[test]
+fn a_higher_tile_that_is_cut_or_missing_is_no_end_to_go_on_from() {
+    let bad = |sql: &str| {
+        let (db, _) = large(600);
+        db.execute_batch(sql).unwrap();
+        growing(&db, 600).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(bad(""), Ok(()));
+    for sql in [
+        "UPDATE tiles SET nodes = zeroblob(8159) WHERE level = 1",
+        "UPDATE tiles SET nodes = zeroblob(8161) WHERE level = 1",
+        "DELETE FROM tiles WHERE level = 1",
+    ] {
+        assert!(bad(sql).unwrap_err().contains("tile 0 of level 1 is missing or cut"), "{sql}");
+    }
+    // With less than two tiles below it there is none yet.
+    let (db, _) = large(511);
+    db.execute_batch("DELETE FROM tiles WHERE level = 1").unwrap();
+    assert!(growing(&db, 511).is_ok());
+    assert!(growing(&db, 512).is_err(), "an event is missing");
+}

@@ -126,4 +126,101 @@ fn files_that_are_no_log_are_torn_as_a_whole_and_empty_ones_are_not() {
     assert_eq!(tail(&[7; 100]), WalTail { whole: 0, torn: 100 });
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(read(&folder.path().join("none")), Ok(WalTail::default()));
+    std::fs::write(folder.path().join("file"), "x").unwrap();
+    let below = folder.path().join("file").join("a.db-wal");
+    assert!(read(&below).is_err(), "what cannot be read is not what is not there");
+}
+
+/// A header of the log with a checksum that fits.
+fn header(magic: u32, version: u32, page: u32, salts: (u32, u32)) -> Vec<u8> {
+    let words = [magic, version, page, 0, salts.0, salts.1];
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+    let big_endian = magic & 1 == 1;
+    let sum = Checksum::default();
+    let generation = WalGeneration { page: 0, big_endian, salts, sum };
+    let mut sum = Checksum::default();
+    generation.add(&bytes, &mut sum);
+    bytes.extend(sum.first.to_be_bytes());
+    bytes.extend(sum.second.to_be_bytes());
+    bytes
+}
+
+#[test]
+fn a_header_that_sqlite_would_not_take_begins_no_generation() {
+    for (magic, version, page, taken) in [
+        (MAGIC, VERSION, 4_096, true),
+        (MAGIC + 1, VERSION, 4_096, true),
+        (MAGIC + 2, VERSION, 4_096, false),
+        (MAGIC - 1, VERSION, 4_096, false),
+        (MAGIC, VERSION + 1, 4_096, false),
+        (MAGIC, VERSION, 512, true),
+        (MAGIC, VERSION, 256, false),
+        (MAGIC, VERSION, 65_536, true),
+        (MAGIC, VERSION, 131_072, false),
+        (MAGIC, VERSION, 4_095, false),
+        (MAGIC, VERSION, 1_536, false),
+        (MAGIC, VERSION, 0, false),
+    ] {
+        let bytes = header(magic, version, page, (7, 9));
+        let found = WalGeneration::of(&bytes);
+        let wanted = taken.then_some((page as usize, magic == MAGIC + 1, (7, 9)));
+        let found = found.map(|found| (found.page, found.big_endian, found.salts));
+        assert_eq!(found, wanted, "{magic:x} {version} {page}");
+        for byte in 16..32 {
+            let mut changed = bytes.clone();
+            changed[byte] ^= 1;
+            assert!(WalGeneration::of(&changed).is_none(), "byte {byte}");
+        }
+    }
+}
+
+#[test]
+fn frames_of_this_generation_or_of_none_that_was_are_its_own() {
+    let owns = |own: (u32, u32), found: (u32, u32)| {
+        let generation = WalGeneration::of(&header(MAGIC, VERSION, 512, own)).unwrap();
+        let words = [1, 0, found.0, found.1];
+        let frame: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        generation.owns(&frame)
+    };
+    for (own, found, wanted) in [
+        ((5, 9), (5, 9), true),
+        ((5, 9), (5, 8), true),
+        ((5, 9), (4, 9), false),
+        ((5, 9), (4, 8), false),
+        ((5, 9), (6, 8), true),
+        ((5, 9), (0, 0), true),
+        ((5, 9), (0, 9), false),
+        ((5, 9), (1, 0), false),
+        ((0, 9), (u32::MAX, 9), false),
+        ((1 << 31, 9), (0, 9), true),
+        (((1 << 31) - 1, 9), (0, 9), false),
+    ] {
+        assert_eq!(owns(own, found), wanted, "{found:?} in {own:?}");
+    }
+}
+
+#[test]
+fn a_frame_that_the_file_ends_in_is_torn_from_its_first_byte() {
+    let made = made(1);
+    for end in made.ends.iter().copied().chain([HEADER]) {
+        for more in (0..26).filter(|more| end + more <= made.log.len()) {
+            let found = tail(&made.log[..end + more]);
+            let wanted = WalTail { whole: end as u64, torn: more as u64 };
+            assert_eq!(found, wanted, "{more} bytes after {end}");
+        }
+    }
+}
+
+#[test]
+fn a_commit_behind_a_frame_of_an_older_generation_is_not_whole() {
+    let made = made(1);
+    let frame = FRAME + 4_096;
+    let end = made.ends[1];
+    let mut older = made.log[end..end + frame].to_vec();
+    let salt = word(&older, 8).wrapping_sub(1);
+    older[8..12].copy_from_slice(&salt.to_be_bytes());
+    let log = [&made.log[..end], &older, &made.log[end..]].concat();
+    let last = *made.ends.last().unwrap() + frame;
+    let found = tail(&log[..last]);
+    assert_eq!(found, WalTail { whole: end as u64, torn: (last - end) as u64 });
 }
