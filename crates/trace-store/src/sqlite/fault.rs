@@ -77,3 +77,77 @@ pub(super) fn to_sql(number: u64) -> Result<i64, LedgerError> {
 pub(super) fn from_number(what: &str, number: i64) -> Result<u64, LedgerError> {
     u64::try_from(number).map_err(|_| damaged(format!("{what} is {number}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sql(code: i32) -> LedgerError {
+        from_sql(&Error::SqliteFailure(ffi::Error::new(code), Some("said".to_owned())))
+    }
+
+    #[test]
+    fn what_passes_is_a_refusal_and_what_does_not_closes_the_ledger() {
+        for (code, wanted) in [
+            (ffi::SQLITE_BUSY, "ledger.busy"),
+            (ffi::SQLITE_BUSY_SNAPSHOT, "ledger.busy"),
+            (ffi::SQLITE_LOCKED, "ledger.busy"),
+            (ffi::SQLITE_FULL, "ledger.full"),
+            (ffi::SQLITE_IOERR_WRITE, "ledger.full"),
+            (ffi::SQLITE_IOERR, "ledger.failed"),
+            (ffi::SQLITE_IOERR_FSYNC, "ledger.failed"),
+            (ffi::SQLITE_IOERR_READ, "ledger.failed"),
+            (ffi::SQLITE_CORRUPT, "ledger.damaged"),
+            (ffi::SQLITE_NOTADB, "ledger.damaged"),
+            (ffi::SQLITE_CANTOPEN, "ledger.failed"),
+            (ffi::SQLITE_PERM, "ledger.failed"),
+            (ffi::SQLITE_READONLY, "ledger.failed"),
+            (ffi::SQLITE_MISUSE, "ledger.failed"),
+        ] {
+            let error = sql(code);
+            assert_eq!(error.code(), wanted, "{code}");
+            assert_eq!(passes(&error), ["ledger.busy", "ledger.full"].contains(&wanted), "{code}");
+            assert_eq!(error.is_refusal(), passes(&error));
+        }
+        for code in [ffi::SQLITE_CANTOPEN, ffi::SQLITE_PERM, ffi::SQLITE_READONLY] {
+            assert!(sql(code).to_string().contains("must be readable and writable for this user"));
+        }
+        assert!(!sql(ffi::SQLITE_MISUSE).to_string().contains("must be readable"));
+        assert!(sql(ffi::SQLITE_FULL).to_string().contains("make room on it"));
+        let row = from_sql(&Error::QueryReturnedNoRows).to_string();
+        assert!(row.contains("a row is not of the stored form"), "{row}");
+        assert!(row.contains("run `weaver trace verify`"), "{row}");
+    }
+
+    #[test]
+    fn whatever_stops_the_writer_is_no_refusal_for_those_after_it() {
+        let malformed = || LedgerError::Malformed("x".to_owned());
+        let (damaged, full) = (damaged("x"), LedgerError::Full("x".to_owned()));
+        assert_eq!(fatal(&damaged), damaged);
+        assert_eq!(fatal(&full), full, "what passes does not stop it");
+        assert_eq!(fatal(&malformed()), LedgerError::Failed(malformed().to_string()));
+        assert_eq!(
+            fatal(&LedgerError::Closed),
+            LedgerError::Failed("the ledger is closed".to_owned())
+        );
+        assert_eq!(ending(&damaged), damaged);
+        assert_eq!(ending(&full), LedgerError::Failed(full.to_string()));
+        assert!(!passes(&malformed()) && !passes(&damaged));
+    }
+
+    #[test]
+    fn numbers_of_the_file_lie_in_its_range() {
+        assert_eq!(to_sql(i64::MAX.unsigned_abs()), Ok(i64::MAX));
+        let beyond = to_sql(i64::MAX.unsigned_abs() + 1).unwrap_err().to_string();
+        assert!(
+            beyond.ends_with("9223372036854775808 is beyond the range of the store"),
+            "{beyond}"
+        );
+        assert_eq!(from_number("the size", 0), Ok(0));
+        let below = from_number("the size", -1).unwrap_err();
+        assert!(
+            matches!(&below, LedgerError::Damaged(text) if text.starts_with("the size is -1;"))
+        );
+        assert!(!poisoned().is_refusal());
+    }
+}

@@ -147,3 +147,122 @@ fn what_is_deferred_is_not_left_to_a_thread_that_sleeps_for_long() {
     assert_eq!(sleeper.join().unwrap(), QueueEvent::Work);
     drop(ticket);
 }
+
+#[test]
+fn so_many_bytes_wait_and_one_more_does_not() {
+    let queue = Queue::default();
+    let mut tickets =
+        vec![queue.enqueue(prepared(268_435_455), None), queue.enqueue(prepared(1), None)];
+    assert_eq!(queue.lock().unwrap().bytes, 268_435_456);
+    let refused = queue.enqueue(prepared(1), None).wait().unwrap_err();
+    let said = "2 batches with 268435456 bytes wait already".to_owned();
+    assert_eq!(refused, LedgerError::Full(said));
+    tickets.push(queue.enqueue(prepared(0), None));
+    assert_eq!(queue.lock().unwrap().work.len(), 3);
+}
+
+#[test]
+fn a_group_ends_at_so_many_bytes() {
+    let queue = Queue::default();
+    let half = 8 * 1_048_576;
+    let sizes = [half, half, 1, half, half - 1, 1, 1];
+    let _tickets = sizes.map(|bytes| queue.enqueue(prepared(bytes), None));
+    let bytes = || queue.lock().unwrap().bytes;
+    assert_eq!(bytes(), 4 * half + 2);
+    assert_eq!((queue.take().len(), bytes()), (2, 2 * half + 2));
+    assert_eq!((queue.take().len(), bytes()), (3, 2));
+    assert_eq!((queue.take().len(), bytes()), (2, 0));
+    assert!(queue.is_empty() && queue.take().is_empty());
+}
+
+fn small(bytes: usize) -> Prepared {
+    let batch = weaver_types::ledger::Batch::new(Durability::Os);
+    Prepared { batch: std::sync::Arc::new(batch), ..prepared(bytes) }
+}
+
+#[test]
+fn a_caller_takes_so_much_and_no_blob() {
+    for (sizes, taken) in [
+        (vec![1; 16], 16),
+        (vec![1; 17], 0),
+        (vec![65_536], 1),
+        (vec![65_537], 0),
+        (vec![32_768, 32_768], 2),
+        (vec![32_768, 32_769], 0),
+    ] {
+        let queue = Queue::default();
+        assert!(queue.is_empty());
+        let _tickets: Vec<_> =
+            sizes.iter().map(|bytes| queue.enqueue(small(*bytes), None)).collect();
+        assert!(!queue.is_empty());
+        assert_eq!(queue.take_for_caller().len(), taken, "{sizes:?}");
+    }
+    let queue = Queue::default();
+    let id = BlobId(weaver_types::Digest::from_bytes([1; 32]));
+    let _blob = queue.enqueue(small(1), Some(BlobChange::Remove(id)));
+    assert!(queue.take_for_caller().is_empty());
+    assert_eq!(queue.take().len(), 1);
+}
+
+#[test]
+fn a_few_small_batches_may_be_deferred() {
+    for (sizes, deferred) in [
+        (vec![1], 1),
+        (vec![1; 8], 1),
+        (vec![1; 9], 0),
+        (vec![32_768], 1),
+        (vec![32_769], 0),
+        (vec![16_384, 16_384], 1),
+        (vec![16_384, 16_385], 0),
+    ] {
+        let queue = Queue::default();
+        let _tickets: Vec<_> =
+            sizes.iter().map(|bytes| queue.enqueue(small(*bytes), None)).collect();
+        queue.defer();
+        let waiting = queue.lock().unwrap();
+        assert_eq!((waiting.deferred, waiting.lingering), (deferred, deferred > 0), "{sizes:?}");
+    }
+}
+
+#[test]
+fn whoever_defers_more_than_waits_defers_nothing() {
+    let queue = Queue::default();
+    let _ticket = queue.enqueue(small(1), None);
+    for _ in 0..3 {
+        queue.defer();
+        assert_eq!(queue.lock().unwrap().deferred, 1);
+    }
+    assert_eq!(queue.take().len(), 1);
+    assert_eq!(queue.lock().unwrap().deferred, 0);
+}
+
+#[test]
+fn groups_that_callers_commit_are_counted() {
+    let queue = Queue::default();
+    queue.note_caller_commit(false);
+    assert_eq!(queue.wait(Some(Duration::ZERO)), QueueEvent::Idle);
+    queue.note_caller_commit(true);
+    assert_eq!(queue.lock().unwrap().led, 2);
+    assert_eq!(queue.wait(Some(Duration::ZERO)), QueueEvent::Due);
+    assert_eq!(queue.wait(Some(Duration::ZERO)), QueueEvent::Idle);
+}
+
+#[test]
+fn a_queue_that_failed_holds_nothing_and_says_what_it_failed_of() {
+    let queue = Queue::default();
+    let waiting = [queue.enqueue(small(3), None), queue.enqueue(small(4), None)];
+    queue.defer();
+    queue.fail(LedgerError::Closed);
+    {
+        let left = queue.lock().unwrap();
+        assert_eq!((left.bytes, left.deferred, left.work.len()), (0, 0, 0));
+    }
+    for ticket in waiting {
+        assert_eq!(ticket.wait(), Err(LedgerError::Closed));
+    }
+    assert_eq!(queue.wait(None), QueueEvent::Closed);
+    let queue = Queue::default();
+    queue.close();
+    queue.abandon();
+    assert_eq!(queue.submit(small(1), None).wait(), Err(LedgerError::Closed), "the first reason");
+}
