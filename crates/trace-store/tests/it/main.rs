@@ -47,6 +47,9 @@ mod golden_proofs;
 mod group_commit;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
+mod index_file;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 mod links;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
