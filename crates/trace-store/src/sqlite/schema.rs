@@ -139,6 +139,9 @@ pub(super) fn extent(db: &Connection) -> Result<Extent, LedgerError> {
     let seq = |seq: Option<i64>| {
         seq.map(|seq| from_number("the sequence number of an event", seq)).transpose()
     };
+    let counted = |count: Option<i64>| {
+        count.map(|count| from_number("the number of synced events", count)).transpose()
+    };
     Ok(Extent {
         head: Head {
             log: LogId::parse(log).map_err(damaged)?,
@@ -149,7 +152,7 @@ pub(super) fn extent(db: &Connection) -> Result<Extent, LedgerError> {
         first: seq(first)?,
         last: seq(last)?,
         highest: Timestamp::from_micros(highest),
-        synced: seq(synced)?,
+        synced: counted(synced)?,
     })
 }
 

@@ -84,6 +84,9 @@ mod reports;
 #[cfg(feature = "sqlite")]
 mod retention;
 #[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod rows;
+#[cfg(test)]
 mod sentences;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
