@@ -308,7 +308,8 @@ mod tests {
         let long = text.replace("\"v\":1", &format!("\"v\":1,\"w{}\":1", "x".repeat(60)));
         let cut = HeaderError::Field { field: format!("w{}", "x".repeat(39)) };
         assert_eq!(Header::parse(long.as_bytes()), Err(cut));
-        for bad in ["", "7", "[]", &text[1..], &format!("{text} "), &text.replace(":42", ":042")] {
+        let cut = text.strip_prefix('{').unwrap();
+        for bad in ["", "7", "[]", cut, &format!("{text} "), &text.replace(":42", ":042")] {
             assert_eq!(Header::parse(bad.as_bytes()), Err(HeaderError::Form), "{bad}");
         }
     }

@@ -106,7 +106,7 @@ fn a_key_has_a_name_of_some_length_and_an_id_that_fits() {
         assert_eq!(why(named(bad)), said, "{bad:?}");
     }
     let text = named("k").unwrap().to_string();
-    let (id, rest) = (&text[2..10], &text[11..]);
+    let (id, rest) = text.strip_prefix("k+").and_then(|rest| rest.split_once('+')).unwrap();
     let read = |text: &str| text.parse::<VerifierKey>();
     assert_eq!(read(&text).unwrap().to_string(), text);
     for (text, wanted) in [
@@ -118,12 +118,9 @@ fn a_key_has_a_name_of_some_length_and_an_id_that_fits() {
         (format!("k+{id}+AQ=="), "its key has not 32 bytes"),
         (format!("k+00000000+{rest}"), "its id is not that of name and key"),
         (format!("l+{id}+{rest}"), "its id is not that of name and key"),
-        (format!("k+{}+{rest}", id.to_uppercase()), "its id is not that of name and key"),
     ] {
         let said = format!("this is no verifier key (name+id+base64): {wanted}");
-        if text != named("k").unwrap().to_string() {
-            assert_eq!(why(read(&text)), said, "{text}");
-        }
+        assert_eq!(why(read(&text)), said, "{text}");
     }
 }
 
