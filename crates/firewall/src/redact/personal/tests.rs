@@ -1,3 +1,10 @@
+mod documents;
+mod hosts;
+mod mail;
+mod numbers;
+mod phones;
+mod words;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -7,6 +14,33 @@ fn shown(text: &str) -> Vec<(usize, &str)> {
     let mut hits = Vec::new();
     scan(&ScanWindow::new(text), &mut hits);
     hits.into_iter().map(|hit| (hit.rule, text.get(hit.range).unwrap())).collect()
+}
+
+/// What is found, `rule=value` by `rule=value`, in the order of the text.
+fn found(text: &str) -> String {
+    let mut hits = Vec::new();
+    scan(&ScanWindow::new(text), &mut hits);
+    let mut hits: Vec<_> = hits
+        .into_iter()
+        .map(|hit| (hit.range.start, hit.range.end, RULES.get(hit.rule).unwrap().id))
+        .collect();
+    hits.sort_unstable();
+    hits.dedup();
+    let shown =
+        hits.into_iter().map(|(start, end, id)| format!("{id}={}", text.get(start..end).unwrap()));
+    shown.collect::<Vec<_>>().join(" | ")
+}
+
+/// Texts and what is found in them.
+#[track_caller]
+fn check(rows: &[(&str, &str)]) {
+    let wrong: Vec<String> = rows
+        .iter()
+        .map(|(text, wanted)| (text, wanted, found(text)))
+        .filter(|(_, wanted, found)| found != *wanted)
+        .map(|(text, wanted, found)| format!("{text:?}\n  gives {found:?}\n  not   {wanted:?}"))
+        .collect();
+    assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }
 
 #[test]
