@@ -99,3 +99,72 @@ fn run(text: &str) -> usize {
         .take(MAX_BLOCK)
         .count()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "-----BEGIN RSA PRIVATE KEY-----";
+    const TAIL: &str = "-----END RSA PRIVATE KEY-----";
+
+    fn found(text: &str) -> Vec<&str> {
+        blocks(&ScanWindow::new(text)).into_iter().map(|range| text.get(range).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_block_reaches_to_its_end_or_as_far_as_it_looks_like_one() {
+        let block = format!("{HEAD}\nMIIE\n{TAIL}");
+        assert_eq!(found(&format!("x {block} y")), [&block]);
+        assert_eq!(found(&format!("{block} {block}")), [&block, &block]);
+        assert_eq!(found(&format!("{TAIL} {block}")), [&block]);
+        assert_eq!(found(&format!("----{block}")), [&block]);
+        let cut = format!("{HEAD}\nMIIE");
+        assert_eq!(found(&cut), [&cut]);
+        assert_eq!(found(&format!("{cut}{{x")), [&cut]);
+        for whole in [
+            format!("{HEAD}{TAIL}"),
+            format!("{HEAD}\nMI{{IE\n{TAIL}"),
+            format!("{HEAD}\nMIIE {HEAD}\nMIIF\n{TAIL}"),
+            format!("{HEAD}\nMIIE\n-----END "),
+            "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----".to_owned(),
+        ] {
+            assert_eq!(found(&whole), [&whole]);
+        }
+        for other in [
+            "-----BEGIN PUBLIC KEY-----\nMIIE\n-----END PUBLIC KEY-----",
+            "-----begin rsa private key-----\nMIIE",
+            "-----BEGIN PRIVATE KE-----\nMIIE",
+            "-----BEGIN RSA PRIVATE KEY",
+        ] {
+            assert!(found(other).is_empty(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_block_and_its_label_are_not_longer_than_64_kibibytes_and_bytes() {
+        let block = |length: usize| format!("{HEAD}{}{TAIL}", "A".repeat(length));
+        assert_eq!(found(&block(65_536)), [&block(65_536)]);
+        let cut = format!("{HEAD}{}", "A".repeat(65_536));
+        assert_eq!(found(&block(65_537)), [&cut]);
+        let labelled =
+            |length: usize| format!("-----BEGIN {} PRIVATE KEY-----\nMIIE", "A".repeat(length));
+        assert_eq!(found(&labelled(47)).len(), 1);
+        assert!(found(&labelled(48)).is_empty());
+    }
+
+    #[test]
+    fn the_rest_of_a_block_ends_with_it() {
+        for (text, from, seen, expected) in [
+            ("MIIE\n-----END X----- y", 0, 10, (20, true)),
+            ("MIIE\n-----END X----- y", 2, 10, (20, true)),
+            ("MIIE{ -----END X-----", 0, 10, (4, true)),
+            ("MIIE", 0, 10, (4, false)),
+            ("", 0, 10, (0, false)),
+            ("MIIE", 0, MAX_BLOCK - 1, (4, false)),
+            ("MIIE", 0, MAX_BLOCK, (0, true)),
+            ("MI\n-----END X-----", 0, MAX_BLOCK, (18, true)),
+        ] {
+            assert_eq!(rest(text, from, seen), expected, "{text} {from} {seen}");
+        }
+    }
+}

@@ -1,3 +1,5 @@
+mod rows;
+
 use super::*;
 
 fn masked(text: &str) -> Vec<(&'static str, String)> {
@@ -8,6 +10,32 @@ fn masked(text: &str) -> Vec<(&'static str, String)> {
     hits.into_iter()
         .map(|hit| (RULES[hit.rule].id, text.get(hit.range).unwrap_or_default().to_owned()))
         .collect()
+}
+
+/// Texts and what is found in them, `rule=value` by `rule=value`, in the order of the text.
+#[track_caller]
+fn check(rows: &[(&str, &str)]) {
+    let found = |text: &str| {
+        let mut hits = Vec::new();
+        scan(&ScanWindow::new(text), &mut hits);
+        let mut hits: Vec<_> = hits
+            .into_iter()
+            .map(|hit| (hit.range.start, hit.range.end, RULES[hit.rule].id))
+            .collect();
+        hits.sort_unstable();
+        hits.dedup();
+        let shown = hits
+            .into_iter()
+            .map(|(start, end, id)| format!("{id}={}", text.get(start..end).unwrap()));
+        shown.collect::<Vec<_>>().join(" | ")
+    };
+    let wrong: Vec<String> = rows
+        .iter()
+        .map(|(text, wanted)| (text, wanted, found(text)))
+        .filter(|(_, wanted, found)| found != *wanted)
+        .map(|(text, wanted, found)| format!("{text:?}\n  gives {found:?}\n  not   {wanted:?}"))
+        .collect();
+    assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }
 
 #[test]

@@ -65,3 +65,47 @@ fn words_paths_and_names_are_known() {
     check("no_double_slash", &["a:b"], &["http://x"]);
     check("not_template", &["p4ss$word", "user:p4ss"], &["user:${PW}", "{}", "<x>", "***"]);
 }
+
+#[test]
+fn a_password_is_more_than_a_word_and_nothing_else_with_digits() {
+    check(
+        "password_like",
+        &["v.1beta2", "cfgs.Moor7", "1a=b123", "hunter@", "884-Kestrel"],
+        &[
+            "884-Kest", "cfg.Moor7", "hunt2", "base64", "a1=b123", "jane@corp.net1", "v2.1abc",
+            "x::y2abc", "base64enc",
+        ],
+    );
+}
+
+#[test]
+fn names_of_program_text_are_known() {
+    check("not_a_name", &["tokenV", "authHeader123"], &["_v2)", "tokenV2"]);
+}
+
+#[test]
+fn filling_is_known_by_its_rows() {
+    check(
+        "not_placeholder",
+        &[
+            "aaaa12",
+            "qaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqaqazzzzzzzz",
+        ],
+        &[
+            "aaaaa1",
+            "xaaaaaaaabcdefghijklmnopqrstuvwxy0123456789BCDEFGHIJKLMNOPQRSTUVWZ@#%^&*()!~`",
+        ],
+    );
+}
+
+#[test]
+fn templates_are_known_by_their_signs() {
+    check("not_template", &["<x", "a}"], &["$(x", "%A_b1%", "$A_1", "a:<b"]);
+}
+
+#[test]
+fn pairs_and_encodings_are_told_apart() {
+    check("login_pair", &[":b"], &["1:2"]);
+    check("base64_json", &["e30", "e2E-fQ", "e2E/fQ"], &[]);
+    check("luhn", &["18"], &[]);
+}
