@@ -206,3 +206,76 @@ fn is_name(text: &str, joint: u8) -> bool {
         && text.len() <= 64
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == joint)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: &str = "[[rule]]\nid = 'own-1'\ntype = 'own_kind'\nanchors = ['ABcd']\n\
+                        pattern = 'abcd[0-9]{4}'\nmasks = [['abcd1234', 'abcd1234']]\nkeeps = ['abcd']\n";
+
+    /// The rule with a line replaced or added.
+    fn with(old: &str, new: &str) -> Result<Rule, String> {
+        let text = if old.is_empty() { format!("{RULE}{new}\n") } else { RULE.replace(old, new) };
+        read(&text).map(|mut rules| rules.remove(0)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_rule_is_read_with_what_it_does_not_say() {
+        let rule = with("", "").unwrap();
+        assert_eq!(
+            (&*rule.id, &*rule.kind, rule.family),
+            ("own-1", "own_kind", ValueFamily::Secret)
+        );
+        assert_eq!(rule.anchors, ["abcd"]);
+        assert!(rule.boundary && !rule.extend && !rule.url && rule.context.is_none());
+        assert_eq!((rule.reach, rule.trim, rule.needs), (REACH, (0, 0), None));
+        let more = "boundary = false\nneeds = '-'\nfamily = 'personal'\nallow = ['ABC']";
+        let rule = with("", more).unwrap();
+        assert!(!rule.boundary && rule.needs == Some(b'-') && rule.allow == ["abc"]);
+        assert_eq!(rule.family, ValueFamily::Personal);
+    }
+
+    #[test]
+    fn names_are_short_and_of_small_letters_digits_and_one_sign() {
+        let id = |id: &str| with("own-1", id).is_ok();
+        assert!(id("a") && id("a-1") && id(&"a".repeat(64)));
+        assert!(!id("") && !id("A") && !id("a_1") && !id("a b") && !id(&"a".repeat(65)));
+        let kind = |kind: &str| with("own_kind", kind).is_ok();
+        assert!(kind("a") && kind("a_1"));
+        assert!(!kind("") && !kind("A") && !kind("a-1") && !kind(&"a".repeat(65)));
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_with_its_reason() {
+        for (old, new, problem) in [
+            ("['ABcd']", "[]", "`anchors` is empty"),
+            ("['ABcd']", "['ABcd', 'a']", "the anchor `a` must have at least"),
+            ("", "reach = 0", "`reach` must be from 1 to"),
+            ("", "reach = 1025", "`reach` must be from 1 to 1024"),
+            ("", "within = 1025", "`within` must be at most 1024"),
+            ("", "needs = '\u{e4}'", "it must be one ASCII character"),
+            ("", "family = 'other'", "write \"secret\" or \"personal\""),
+            ("", "validate = ['lunh']", "did you mean `luhn`?"),
+            ("own_kind'", "email'\nfamily = 'secret'", "leave `family` out"),
+            ("", "unknown = 1", "cannot be read"),
+        ] {
+            let error = with(old, new).err().unwrap_or_default();
+            assert!(error.contains(problem), "{new}: {error}");
+        }
+        for good in ["reach = 1", "reach = 1024", "within = 1024", "validate = ['luhn']"] {
+            assert!(with("", good).is_ok(), "{good}");
+        }
+        assert!(with("own_kind'", "email'\nfamily = 'personal'").is_ok());
+    }
+
+    #[test]
+    fn a_file_has_a_most_of_bytes_and_rules() {
+        let filled =
+            |length: usize| read(&format!("{RULE}#{}", "x".repeat(length - RULE.len() - 1)));
+        assert!(filled(MAX_FILE).is_ok());
+        assert_eq!(filled(MAX_FILE + 1).err().unwrap().code(), "rule_file_too_large");
+        assert!(read(&RULE.repeat(MAX_RULES)).is_ok());
+        assert!(read(&RULE.repeat(MAX_RULES + 1)).is_err());
+    }
+}
