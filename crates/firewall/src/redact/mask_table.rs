@@ -231,6 +231,22 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_was_given_out_keeps_its_mask_and_another_form_of_it_has_its_own() {
+        let table = MaskTable::new();
+        assert!(table.is_empty() && table.known().is_none());
+        let value = "jane.roe@corp.net";
+        assert_eq!(mask(&table, "email", value).unwrap(), "[EMAIL_1]");
+        assert!(!table.is_empty() && table.holds("[EMAIL_1]") && !table.holds("[EMAIL_2]"));
+        table.give_out(["[EMAIL_2]"]);
+        assert!(table.known().is_none());
+        table.give_out(["[EMAIL_1]"]);
+        let known = table.known().unwrap();
+        assert_eq!(table.mask_again(value, &known).as_deref(), Some("[EMAIL_1]"));
+        assert_eq!(table.mask_again("JANE.ROE@CORP.NET", &known).as_deref(), Some("[EMAIL_2]"));
+        assert_eq!(table.mask_again("nobody@corp.net", &known), None);
+    }
+
+    #[test]
     fn a_later_table_of_a_run_has_other_numbers() {
         let table = MaskTable::after(2);
         assert_eq!(mask(&table, "email", "a@b.co").unwrap(), "[EMAIL_20001]");

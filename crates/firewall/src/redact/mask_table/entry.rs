@@ -128,3 +128,65 @@ impl Entry {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(family: ValueFamily, text: &str, origins: &[&str]) -> Entry {
+        let kind = Arc::from("kind");
+        let value = MaskedValue { kind: &kind, family, form: Form::Text, text };
+        let mut entry = Entry::new("[KIND_1]".to_owned(), &value);
+        entry.keep(text);
+        for origin in origins {
+            entry.seen(Some(&ValueSource { origin: Arc::from(*origin), label: Label::clean() }));
+        }
+        entry
+    }
+
+    #[test]
+    fn a_short_secret_of_several_servers_goes_back_to_none_of_them() {
+        for (family, text, origins, kept) in [
+            (ValueFamily::Secret, "123456789", &["a"][..], 1),
+            (ValueFamily::Secret, "123456789", &["a", "a"], 1),
+            (ValueFamily::Secret, "123456789", &["a", "b"], 0),
+            (ValueFamily::Secret, "123456789", &["a", "b", "c"], 0),
+            (ValueFamily::Secret, "1234567890", &["a", "b"], 2),
+            (ValueFamily::Personal, "1234", &["a", "b"], 2),
+        ] {
+            assert_eq!(entry(family, text, origins).origins.len(), kept, "{text} {origins:?}");
+        }
+    }
+
+    #[test]
+    fn eight_servers_are_remembered() {
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+        for (count, kept) in [(7, 7), (8, 8), (9, 8)] {
+            let origins = names.get(..count).unwrap();
+            assert_eq!(entry(ValueFamily::Personal, "jane", origins).origins.len(), kept);
+        }
+    }
+
+    #[test]
+    fn a_value_that_was_given_out_does_not_come_from_where_it_comes_back() {
+        let mut known = entry(ValueFamily::Personal, "jane", &["a"]);
+        known.given_out = true;
+        known.seen(Some(&ValueSource { origin: Arc::from("b"), label: Label::clean() }));
+        assert_eq!(known.origins, BTreeSet::from(["a".to_owned()]));
+        let mut part = entry(ValueFamily::Personal, "jan", &[]);
+        part.inherit(known.origins, &Label::clean());
+        assert!(part.given_out && part.origins.contains("a"));
+    }
+
+    #[test]
+    fn a_value_is_a_text_or_a_token_of_json() {
+        let mut own = entry(ValueFamily::Personal, "17", &[]);
+        assert_eq!((own.json(), own.plain()), (Some(Value::from("17")), Some("17".to_owned())));
+        own.form = Form::Json;
+        assert_eq!((own.json(), own.plain()), (Some(Value::from(17)), Some("17".to_owned())));
+        own.keep("\"a\"");
+        assert_eq!((own.json(), own.plain()), (Some(Value::from("a")), Some("a".to_owned())));
+        own.forget();
+        assert_eq!((own.json(), own.plain(), own.text()), (None, None, None));
+    }
+}

@@ -57,6 +57,9 @@ mod tests {
             "[cut: more than 4000000 values]",
             "[REDACTED_EMAIL]",
             "[REDACTED 3]",
+            "[EMAIL:1]",
+            "[EMAIL#1]",
+            "[EMAIL__1]",
         ] {
             assert!(is_meant(meant, is_kind), "{meant}");
         }

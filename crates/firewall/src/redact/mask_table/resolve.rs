@@ -258,3 +258,41 @@ impl<'a> Resolver<'a> {
         escape::line(escape::truncate(&self.place, MAX_PLACE)).into_owned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quote_doubles_its_backslashes_with_each_level() {
+        for (before, after, expected) in [
+            (r#"a""#, r#"" b"#, Some(1)),
+            (r#"a\""#, r#"\""#, Some(2)),
+            (r#"a\\\""#, r#"\\\" b"#, Some(4)),
+            (r#"a\\""#, r#"\\""#, None),
+            (r#"a\""#, r#"""#, None),
+            (r#"a""#, "b", None),
+            ("a", r#"""#, None),
+            (r#"""#, r#"""#, Some(1)),
+        ] {
+            assert_eq!(quote(before, after), expected, "{before} {after}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_escaped_as_in_a_string() {
+        assert_eq!(escaped(r#"a "b" \"#), r#"a \"b\" \\"#);
+        assert_eq!(escaped(""), "");
+    }
+
+    #[test]
+    fn values_stand_in_place_of_masks_and_the_rest_stays() {
+        let shown = |text: &str| {
+            with_values(text, |mask, range, _| (mask == "[A_1]").then(|| (range, "x".to_owned())))
+                .into_owned()
+        };
+        assert_eq!(shown("to [A_1], [B_1] and [A_1]."), "to x, [B_1] and x.");
+        assert_eq!(shown("[A_1][A_1]"), "xx");
+        assert_eq!(shown("[B_1]"), "[B_1]");
+    }
+}
