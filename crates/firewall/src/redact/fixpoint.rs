@@ -252,6 +252,31 @@ mod tests {
     }
 
     #[test]
+    fn a_piece_lies_between_the_masks_around_a_value() {
+        let (text, masks) = ("0123456789", [2..3, 6..7]);
+        for (value, expected) in [
+            (4..5, 3..6),
+            (3..4, 3..6),
+            (5..6, 3..6),
+            (0..1, 0..2),
+            (8..9, 7..10),
+            (1..8, 0..10),
+            (2..5, 0..6),
+            (5..7, 3..10),
+        ] {
+            assert_eq!(piece(text, &masks, &value), expected, "{value:?}");
+        }
+        assert_eq!(piece(text, &[], &(4..5)), 0..10);
+    }
+
+    #[test]
+    fn stretches_that_overlap_are_one_and_those_that_touch_are_two() {
+        assert_eq!(merge_overlaps(vec![3..5, 0..2, 1..3]), [0..3, 3..5]);
+        assert_eq!(merge_overlaps(vec![0..9, 2..3, 8..10]), [0..10]);
+        assert!(merge_overlaps(Vec::new()).is_empty());
+    }
+
+    #[test]
     fn of_a_chain_of_values_nothing_is_left_however_long_it_is() {
         for links in 1..40 {
             let left = left(&format!("see {} and on", chain(links)));

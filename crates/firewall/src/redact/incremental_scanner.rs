@@ -284,3 +284,69 @@ impl IncrementalScanner {
         self.masked.retain(|m| m.end > needed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(at: usize, run: usize) -> IncrementalScanner {
+        IncrementalScanner { at, run, ..IncrementalScanner::default() }
+    }
+
+    #[test]
+    fn within_a_long_run_the_cut_keeps_the_places_of_base64() {
+        for (run, more) in [(0, 0), (BEHIND, 0), (BEHIND + 1, 1), (BEHIND + 3, 3), (BEHIND + 4, 0)]
+        {
+            assert_eq!(machine(10_000, run).needed(), 10_000 - BEHIND - more, "{run}");
+        }
+        assert_eq!(machine(BEHIND, 0).needed(), 0);
+        assert_eq!(machine(BEHIND - 1, 0).needed(), 0);
+        assert_eq!(machine(BEHIND + 1, 0).needed(), 1);
+    }
+
+    #[test]
+    fn a_run_goes_on_over_what_is_decided() {
+        let mut machine = machine(100, 7);
+        machine.advance("abc");
+        assert_eq!((machine.at, machine.run), (103, 10));
+        machine.advance("d ef");
+        assert_eq!((machine.at, machine.run), (107, 2));
+        machine.advance("");
+        assert_eq!((machine.at, machine.run), (107, 2));
+        machine.advance(" ");
+        assert_eq!((machine.at, machine.run), (108, 0));
+    }
+
+    #[test]
+    fn masks_are_remembered_as_long_as_they_are_near() {
+        let mut machine = machine(1, 0);
+        machine.masked = vec![0..2, 0..3];
+        machine.advance(&" ".repeat(BEHIND + 1));
+        assert_eq!((machine.needed(), machine.masked), (2, vec![0..3]));
+    }
+
+    #[derive(Default)]
+    struct Written(String);
+
+    impl Sink for Written {
+        fn keep(&mut self, text: &str) {
+            self.0.push_str(text);
+        }
+
+        fn mask(&mut self, at: usize, value: &str, _: usize) {
+            self.0.push_str(&format!("<{at}:{value}>"));
+        }
+
+        fn more(&mut self, bytes: usize) {
+            self.0.push_str(&format!("<+{bytes}>"));
+        }
+    }
+
+    #[test]
+    fn a_part_is_written_with_its_values_in_their_places() {
+        let found = [Detection { range: 3..5, rule: 0 }, Detection { range: 6..7, rule: 0 }];
+        let mut out = Written::default();
+        write("0123456789", 2..9, 100, &found, &mut out);
+        assert_eq!(out.0, "2<103:34>5<106:6>78");
+    }
+}

@@ -89,3 +89,59 @@ fn group(bytes: &[u8], end: usize) -> usize {
     let before = bytes.iter().take(end).rev().take(2 * NUMBER);
     before.take_while(|b| !b.is_ascii_whitespace()).count()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_is_open_as_far_as_a_value_may_begin() {
+        let (letters, mixed) = ("x".repeat(70), format!("{}1", "x".repeat(70)));
+        let (front, long) = (format!("1{letters}"), format!("{}1", "x".repeat(299)));
+        for (text, start) in [
+            ("", 0),
+            ("abc", 0),
+            ("abc def", 4),
+            ("abc\ndef", 4),
+            ("abc def  ", 4),
+            ("abc def    ", 4),
+            ("abc def     ", 8),
+            (letters.as_str(), 6),
+            (mixed.as_str(), 0),
+            (front.as_str(), 7),
+            (long.as_str(), 44),
+        ] {
+            assert_eq!(word(text.as_bytes()), start, "{text}");
+        }
+    }
+
+    #[test]
+    fn groups_of_digits_near_the_end_are_open_with_a_short_word_before_them() {
+        let near = |dots: usize| format!("phone 1{}", ".".repeat(dots));
+        let (last, gone) = (near(63), near(64));
+        for (text, start) in [
+            ("no digits", 9),
+            ("tel 12 34", 0),
+            ("phone 12", 6),
+            ("x 12 phone 34", 0),
+            ("number x 12 phone 34", 7),
+            ("phone a1 12", 6),
+            ("phones 12    34", 7),
+            ("phone 12     34", 6),
+            ("phone     12", 10),
+            ("phone\n12", 6),
+            (last.as_str(), 6),
+            (gone.as_str(), 71),
+        ] {
+            assert_eq!(number(text.as_bytes()), start, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_group_ends_at_a_blank() {
+        for (text, end, length) in [("ab cd", 5, 2), ("ab cd", 3, 0), ("ab cd", 2, 2), ("", 0, 0)] {
+            assert_eq!(group(text.as_bytes(), end), length, "{text} {end}");
+        }
+        assert_eq!(group("x".repeat(300).as_bytes(), 300), 128);
+    }
+}

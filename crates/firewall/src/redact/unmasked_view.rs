@@ -172,6 +172,44 @@ mod tests {
     }
 
     #[test]
+    fn a_barrier_of_the_text_itself_reads_as_a_separator() {
+        for before in [0, 1, 62, 63, 64, 65, 200] {
+            let text = format!("{}\u{1f}end", "a".repeat(before));
+            let view = UnmaskedView::new(&text, &[]);
+            assert_eq!(view.text(), text.replace('\u{1f}', "\u{1e}"), "{before}");
+        }
+        let view = UnmaskedView::new("a\u{1f}bc\u{1f}", &[2..3]);
+        assert_eq!(view.text(), "a\u{1e}\u{1f}c\u{1e}");
+    }
+
+    #[test]
+    fn masked_and_visible_places_are_told_apart() {
+        let view = UnmaskedView::new("ab[X]cd[Y]", &[2..5, 7..10]);
+        assert_eq!(view.text(), "ab\u{1f}cd\u{1f}");
+        assert!(view.is_masked(&(2..3)) && view.is_masked(&(5..6)));
+        assert!(!view.is_masked(&(1..3)) && !view.is_masked(&(2..4)) && !view.is_masked(&(4..6)));
+        let visible: Vec<_> = (0..10).map(|at| view.visible(at)).collect();
+        assert_eq!(
+            visible,
+            [Some(0), Some(1), None, None, None, Some(3), Some(4), None, None, None]
+        );
+        assert_eq!((view.original(&(0..0)), view.original(&(5..6))), (0..0, 7..10));
+        assert_eq!((view.original(&(1..6)), view.original(&(3..4))), (1..10, 5..6));
+    }
+
+    #[test]
+    fn a_mask_is_no_longer_than_masks_are() {
+        let kinds = |kind: &[u8]| kind.iter().all(u8::is_ascii_uppercase);
+        for (length, is_known) in [(71, true), (72, true), (73, false)] {
+            let mask = format!("[{}_1]", "K".repeat(length - 4));
+            assert_eq!(existing_masks(&mask, kinds).len(), usize::from(is_known), "{length}");
+        }
+        for (mask, is_known) in [("[K_999999]", true), ("[K_1000000]", false), ("[K_10]", true)] {
+            assert_eq!(existing_masks(mask, kinds).len(), usize::from(is_known), "{mask}");
+        }
+    }
+
+    #[test]
     fn standing_masks_are_known_by_their_words() {
         let text = "[REDACTED] [EMAIL_1] [US_SSN_10000]";
         let kinds = |kind: &[u8]| kind == b"EMAIL" || kind == b"US_SSN";

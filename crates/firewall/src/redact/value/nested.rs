@@ -79,3 +79,42 @@ fn packed(text: &str) -> Option<Value> {
         value => Some(value),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_string_holds_json_where_it_is_an_object_a_list_or_one_in_quotes() {
+        for (text, expected) in [
+            ("{\"a\": 1}", Some(json!({ "a": 1 }))),
+            (" [1, 2]\n", Some(json!([1, 2]))),
+            ("[]", Some(json!([]))),
+            ("\"[1]\"", Some(json!("[1]"))),
+            ("\"{\\\"a\\\": 1}\"", Some(json!("{\"a\": 1}"))),
+            ("\"word\"", None),
+            ("\"17\"", None),
+            ("\"\"", None),
+            ("\"", None),
+            ("17", None),
+            ("word", None),
+            ("", None),
+            ("{", None),
+            ("[1}", None),
+            ("{\"a\": 1", None),
+            ("[1] and more", None),
+        ] {
+            assert_eq!(packed(text), expected, "{text}");
+        }
+        assert!(may_be_json("  [") && may_be_json("{") && may_be_json("\"") && !may_be_json("a"));
+    }
+
+    #[test]
+    fn a_string_beyond_a_mebibyte_is_a_text() {
+        let list = |blanks: usize| format!("[{}]", " ".repeat(blanks));
+        assert!(packed(&list(MAX_JSON - 2)).is_some());
+        assert!(packed(&list(MAX_JSON - 1)).is_none());
+    }
+}

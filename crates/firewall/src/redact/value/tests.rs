@@ -154,3 +154,64 @@ proptest! {
         prop_assert!(!(is_small(&number) && hidden));
     }
 }
+
+#[test]
+fn a_token_is_one_long_word_with_a_digit_and_no_date() {
+    for (text, is_one) in [
+        ("abcdefghijk1", true),
+        ("abcdefghij1", false),
+        ("abcdefghijkl", false),
+        ("abcdef ghijk1", false),
+        ("2026-01-02T10:20", false),
+        ("2026-01x02T10:20", true),
+        ("20a6-01-02T10:20", true),
+        ("2026x01-02T10:20", true),
+        ("", false),
+    ] {
+        assert_eq!(super::is_token(text), is_one, "{text}");
+    }
+}
+
+#[test]
+fn two_names_that_are_masked_alike_stay_two() {
+    let mut taken = serde_json::Map::new();
+    let mut doubles = std::collections::BTreeMap::new();
+    for expected in ["a", "a (2)", "a (3)"] {
+        let name = super::fresh("a".to_owned(), &taken, &mut doubles);
+        assert_eq!(name, expected);
+        taken.insert(name, Value::Null);
+    }
+    taken.insert("b".to_owned(), Value::Null);
+    taken.insert("b (2)".to_owned(), Value::Null);
+    assert_eq!(super::fresh("b".to_owned(), &taken, &mut doubles), "b (3)");
+}
+
+#[test]
+fn rows_whose_columns_are_named_once_go_no_deeper_than_the_bounds() {
+    let value = json!({ "columns": ["id", "password"], "rows": [[1, "plover", [["deep"]]]] });
+    let rows = |depth: usize| {
+        let bounds = Bounds { depth, ..Bounds::WHOLE };
+        let mut walk = ValueRedactor::new(&REDACTOR, Names::default(), bounds, NoPostprocess);
+        walk.value(&value, None, 0)["rows"].clone()
+    };
+    assert_eq!(rows(1), json!("[cut: deeper than 1 levels]"));
+    assert_eq!(rows(2), json!(["[cut: deeper than 2 levels]"]));
+    assert_eq!(rows(3), json!([[1, MASK, "[cut: deeper than 3 levels]"]]));
+    assert_eq!(rows(4), json!([[1, MASK, ["[cut: deeper than 4 levels]"]]]));
+    assert_eq!(rows(5), json!([[1, MASK, [["deep"]]]]));
+}
+
+#[test]
+fn a_small_whole_number_is_never_scanned() {
+    for (number, is_one) in [
+        (json!(999), true),
+        (json!(-999), true),
+        (json!(0), true),
+        (json!(1_000), false),
+        (json!(-1_000), false),
+        (json!(1.5), false),
+        (json!(u64::MAX), false),
+    ] {
+        assert_eq!(is_small(number.as_number().unwrap()), is_one, "{number}");
+    }
+}
