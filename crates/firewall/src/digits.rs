@@ -30,6 +30,24 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_number_has_its_digits() {
+        for (number, text) in [
+            (0, "0"),
+            (9, "9"),
+            (10, "10"),
+            (11, "11"),
+            (99, "99"),
+            (100, "100"),
+            (1_050, "1050"),
+            (u64::MAX, "18446744073709551615"),
+        ] {
+            let mut out = "n".to_owned();
+            push_whole(&mut out, number);
+            assert_eq!(out, format!("n{text}"));
+        }
+    }
+
     proptest! {
         #[test]
         fn a_number_is_written_as_the_formatter_does(number: u64, by in 0..64_u32) {

@@ -90,3 +90,83 @@ pub(super) fn wraps(structured: &Value, text: &str) -> bool {
         fields.len() == 1 && fields.values().all(|field| field.as_str() == Some(text))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Value {
+        json!({ "type": "text", "text": text })
+    }
+
+    #[test]
+    fn a_text_repeats_a_value_that_is_its_json_or_one_field_around_it() {
+        for (block, structured, is_repeated) in [
+            (text("hello"), json!({ "result": "hello" }), true),
+            (text("hello"), json!({ "result": "hello", "more": 1 }), false),
+            (text("hello"), json!({ "result": "hallo" }), false),
+            (text("hello"), json!({}), false),
+            (text("hello"), json!("hello"), false),
+            (text("{\"a\": 1}"), json!({ "a": 1 }), true),
+            (text("{\"a\": 1}"), json!({ "a": 2 }), false),
+            (text("{\"a\": 1}"), json!({ "result": { "a": 1 } }), true),
+            (text("{\"a\": 1}"), json!({ "result": { "a": 1 }, "more": 1 }), false),
+            (text("{\"a\": 1}"), json!({ "result": { "a": 2 } }), false),
+            (text("[1"), json!([1]), false),
+            (json!({ "type": "image" }), json!({ "a": 1 }), false),
+        ] {
+            assert_eq!(repeats(&[block.clone()], &structured), is_repeated, "{block} {structured}");
+            assert!(!repeats(&[block.clone(), block], &structured), "two blocks");
+        }
+        assert!(!repeats(&[], &json!({})));
+    }
+
+    #[test]
+    fn a_text_beyond_a_mebibyte_is_not_compared() {
+        let list = |blanks: usize| text(&format!("[{}]", " ".repeat(blanks)));
+        assert!(repeats(&[list((1 << 20) - 2)], &json!([])));
+        assert!(!repeats(&[list((1 << 20) - 1)], &json!([])));
+    }
+
+    #[test]
+    fn the_texts_of_a_block_are_what_a_model_reads() {
+        let block = json!({
+            "type": "resource", "title": "Title", "mimeType": "text/plain",
+            "resource": { "uri": "file:///a", "text": "inner", "blob": "QQ==" },
+        });
+        assert_eq!(texts(&block), ["Title", "inner", "file:///a"]);
+        assert_eq!(text_bytes(&block), 19);
+        assert!(is_one_text(&[text("a")]));
+        assert!(!is_one_text(&[text("a"), text("b")]));
+        assert!(!is_one_text(&[block]));
+        assert!(!is_one_text(&[]));
+    }
+
+    #[test]
+    fn content_without_blocks_is_one_block() {
+        let bytes = |media_type: &str, bytes: &[u8]| RawContent::Binary {
+            media_type: media_type.into(),
+            bytes: bytes.to_vec(),
+        };
+        for (content, block) in [
+            (RawContent::Text("a".to_owned()), text("a")),
+            (RawContent::Json(json!("a")), text("a")),
+            (RawContent::Json(json!([1])), text("[1]")),
+            (bytes("text/plain", b"words"), text("words")),
+            (
+                bytes("application/zip", b"\xff\0"),
+                text("(application/zip, 2 bytes, not shown as text)"),
+            ),
+            (
+                bytes("image/png", b"\x89P"),
+                json!({ "type": "image", "data": "iVA=", "mimeType": "image/png" }),
+            ),
+            (
+                bytes("audio/wav", b"R"),
+                json!({ "type": "audio", "data": "Ug==", "mimeType": "audio/wav" }),
+            ),
+        ] {
+            assert_eq!(one(&content), block);
+        }
+    }
+}

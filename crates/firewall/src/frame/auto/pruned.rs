@@ -138,3 +138,34 @@ pub(super) fn with_lists_of(value: &Value, items: usize) -> Value {
         other => other.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_weight_of_a_part_grows_with_its_items_and_texts() {
+        for (value, expected) in [
+            (json!("abcd"), 4),
+            (json!(17), 1),
+            (json!(null), 1),
+            (json!([]), 0),
+            (json!(["abcd", 2, 3]), 48),
+            (json!({}), 0),
+            (json!({ "list": [1, 2], "map": { "a": 1 }, "text": "abc", "number": 5 }), 52),
+        ] {
+            assert_eq!(weight(&value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn lists_are_cut_at_every_depth() {
+        let value = json!({ "a": [[1, 2, 3], { "b": [4, 5] }, 6], "c": "text" });
+        assert_eq!(
+            with_lists_of(&value, 2),
+            json!({ "a": [[1, 2], { "b": [4, 5] }], "c": "text" })
+        );
+        assert_eq!(with_lists_of(&value, 0), json!({ "a": [], "c": "text" }));
+        assert_eq!(with_lists_of(&value, 3), value);
+    }
+}
