@@ -215,6 +215,12 @@ mod tests {
     }
 
     #[test]
+    fn words_that_speak_to_a_model_are_looked_at() {
+        assert!(Findings::may_tell(PlainWords { speaks: true }));
+        assert!(!Findings::may_tell(PlainWords { speaks: false }));
+    }
+
+    #[test]
     fn every_pattern_finds_its_examples_and_keeps_from_the_others() {
         for pattern in PATTERNS {
             let alone = Detector::of(std::slice::from_ref(pattern)).unwrap();

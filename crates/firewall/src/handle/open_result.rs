@@ -96,3 +96,51 @@ impl OpenResults {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1024 * 1024;
+
+    fn id(name: &str) -> HandleId {
+        HandleId::parse(name).unwrap()
+    }
+
+    fn result(bytes: u64) -> Arc<OpenResult> {
+        Arc::new(OpenResult::new(RawResult::text("a"), bytes, None))
+    }
+
+    #[test]
+    fn an_open_result_is_there_until_it_is_forgotten() {
+        let mut open = OpenResults::default();
+        open.put(id("a"), result(10));
+        assert!(open.get(&id("a")).is_some() && open.get(&id("b")).is_none());
+        assert_eq!(open.weight, 80);
+        open.put(id("a"), result(20));
+        assert_eq!((open.weight, open.open.len(), open.by_use.len()), (160, 1, 1));
+        open.forget(&id("b"));
+        open.forget(&id("a"));
+        assert!(open.get(&id("a")).is_none());
+        assert_eq!((open.weight, open.by_use.len()), (0, 0));
+    }
+
+    #[test]
+    fn the_one_not_asked_for_the_longest_goes_first() {
+        let mut open = OpenResults::default();
+        open.put(id("a"), result(6 * MIB));
+        open.put(id("b"), result(6 * MIB));
+        assert!(open.get(&id("b")).is_some() && open.get(&id("a")).is_some());
+        open.put(id("c"), result(1));
+        assert!(open.get(&id("a")).is_some() && open.get(&id("b")).is_none());
+        assert!(open.get(&id("c")).is_some());
+    }
+
+    #[test]
+    fn half_of_the_room_is_the_most_for_one() {
+        let mut open = OpenResults::default();
+        open.put(id("a"), result(6 * MIB));
+        open.put(id("b"), result(6 * MIB + 1));
+        assert!(open.get(&id("a")).is_some() && open.get(&id("b")).is_none());
+    }
+}

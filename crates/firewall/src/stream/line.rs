@@ -98,3 +98,55 @@ impl Lines {
         lines
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::redact::Redactor;
+
+    #[test]
+    fn a_character_that_is_cut_is_joined() {
+        let mut decoder = Decoder::default();
+        for (bytes, text, is_open) in [
+            (&b"a\xe2"[..], "a", true),
+            (b"\x82", "", true),
+            (b"\xac.", "\u{20ac}.", false),
+            (b"", "", false),
+            (b"\xc3", "", true),
+            (b"\xa9", "\u{e9}", false),
+        ] {
+            let Decoded::Text(decoded) = decoder.push(bytes) else { panic!("no text: {bytes:?}") };
+            assert_eq!((decoded.as_str(), decoder.is_open()), (text, is_open), "{bytes:?}");
+        }
+        for bytes in [&b"\xff"[..], b"a\xc3("] {
+            assert!(matches!(Decoder::default().push(bytes), Decoded::Binary), "{bytes:?}");
+        }
+    }
+
+    fn lines(text: &str) -> Vec<String> {
+        let redactor = StreamRedactor::new(Arc::new(Redactor::builtin()));
+        let mut lines = Lines::new(redactor);
+        let mut all = lines.push(text);
+        all.extend(lines.finish());
+        all
+    }
+
+    #[test]
+    fn lines_end_at_their_break() {
+        assert_eq!(lines("one\r\ntwo\n\nthr"), ["one", "two", "", "thr"]);
+        assert_eq!(lines("one\n"), ["one"]);
+        assert_eq!(lines("\n"), [""]);
+        assert!(lines("").is_empty());
+    }
+
+    #[test]
+    fn of_a_long_line_the_beginning_is_kept() {
+        for (words, kept) in [(4_095, 8_190), (4_096, 8_192), (5_000, 8_192)] {
+            let all = lines(&format!("{}\nnext", "a ".repeat(words)));
+            let lengths: Vec<usize> = all.iter().map(String::len).collect();
+            assert_eq!(lengths, [kept, 4], "{words}");
+        }
+    }
+}

@@ -59,3 +59,44 @@ fn typed(cell: &str) -> Value {
         _ => Value::String(cell.to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_table_has_a_head_a_rule_and_rows() {
+        let row = |cell: &str| rows(&format!("| a | b |\n|---|:-:|\n| {cell} | x |\n"));
+        for (cell, value) in [
+            ("1", json!(1)),
+            ("-2.5", json!(-2.5)),
+            ("007", json!("007")),
+            ("1.50", json!("1.50")),
+            ("1e3", json!("1e3")),
+            ("word", json!("word")),
+            ("", json!("")),
+            ("a\\|b", json!("a|b")),
+            ("a\\\\", json!("a\\\\")),
+        ] {
+            assert_eq!(row(cell), Some(vec![json!({ "a": value, "b": "x" })]), "{cell}");
+        }
+        assert_eq!(rows("|a|b|\n|-|-|\n|1|"), Some(vec![json!({ "a": 1 })]));
+        for other in [
+            "",
+            "| a |",
+            "| a |\n|---|",
+            "a\n|---|\n| 1 |",
+            "| a |\n|---|---|\n| 1 |",
+            "| a |\n| : |\n| 1 |",
+            "| a |\n|-x-|\n| 1 |",
+            "| a |\n|---|\n| 1 | 2 |",
+            "| a |\n|---|\n| 1 |\nmore",
+        ] {
+            assert_eq!(rows(other), None, "{other}");
+        }
+        assert_eq!(head("| a | b c |\nmore"), Some(vec!["a".to_owned(), "b c".to_owned()]));
+        assert_eq!(head("a | b"), None);
+    }
+}

@@ -167,6 +167,22 @@ mod tests {
         assert_eq!(known("text/html", b"<p>x</p>").1, Kind::Text);
         assert_eq!(known("image/png", b"text").1, Kind::Binary);
         assert_eq!(known("application/json", b"\xff\xfe").1, Kind::Binary);
+        for (declared, bytes, media_type, kind) in [
+            ("application/octet-stream", &b"some words"[..], "text/plain", Kind::Text),
+            ("application/octet-stream", b"a;b\n1;2\n", "text/plain", Kind::Csv(b';')),
+            ("application/octet-stream", b"[1]", "application/json", Kind::Json),
+            ("text/csv", b"a;b\n1;2\n", "text/csv", Kind::Csv(b';')),
+            ("text/csv", b"one line", "text/csv", Kind::Csv(b',')),
+            ("text/plain", b"a,b\n1,2\n", "text/plain", Kind::Csv(b',')),
+            ("text/plain", b"[1]", "text/plain", Kind::Text),
+            ("text/html", b"a,b\n1,2\n", "text/html", Kind::Text),
+            ("text/tab-separated-values", b"words", "text/tab-separated-values", Kind::Csv(b'\t')),
+            ("application/csv", b"words", "application/csv", Kind::Text),
+            ("application/json", b"words", "application/json", Kind::Json),
+            ("application/zip", b"words", "application/zip", Kind::Binary),
+        ] {
+            assert_eq!(known(declared, bytes), (media_type.to_owned(), kind), "{declared}");
+        }
         let (media_type, kind) = known("", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
         assert_eq!((media_type.as_str(), kind), ("image/png", Kind::Binary));
     }

@@ -61,3 +61,12 @@ fn a_frame_says_where_its_data_came_from() {
     let frame = FIREWALL.frame(&raw, &spec(ResponseMode::Summary));
     assert_eq!(frame.provenance, raw.provenance);
 }
+
+#[test]
+fn every_rule_has_a_name_and_a_kind() {
+    let rules = FIREWALL.rules();
+    assert!(rules.len() > 100, "{}", rules.len());
+    let email = rules.iter().find(|rule| &*rule.id == "email").unwrap();
+    assert_eq!((&*email.kind, email.family), ("email", weaver_types::ValueFamily::Personal));
+    assert!(rules.iter().all(|rule| !rule.id.is_empty() && !rule.kind.is_empty()));
+}

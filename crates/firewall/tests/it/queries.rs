@@ -358,3 +358,28 @@ fn a_limit_of_zero_shows_nothing_and_counts_it() {
         }
     }
 }
+
+#[test]
+fn a_query_has_at_most_32_conditions_and_100_values_of_one() {
+    let parsed = |filter: &Value| HandleQuery::parse(&json!({ "filter": filter }));
+    let conditions = |count: usize| json!(vec![json!({ "id": 1 }); count]);
+    assert!(parsed(&conditions(32)).is_ok());
+    let error = parsed(&conditions(33)).unwrap_err().to_string();
+    assert!(error.contains("a list of at most 32 such"), "{error}");
+    let names =
+        |count: usize| -> Value { (0..count).map(|n| (format!("f{n}"), json!(1))).collect() };
+    assert!(parsed(&names(31)).is_ok() && parsed(&names(32)).is_ok());
+    let error = parsed(&names(33)).unwrap_err().to_string();
+    assert!(error.contains("more than 32 conditions"), "{error}");
+    assert!(parsed(&names(40)).is_err());
+    let list = |count: usize| json!({ "id": { "in": vec![1; count] } });
+    assert!(parsed(&list(100)).is_ok() && parsed(&list(101)).is_err());
+    let text = |length: usize| json!({ "id": "x".repeat(length) });
+    assert!(parsed(&text(1_000)).is_ok() && parsed(&text(1_001)).is_err());
+    let args =
+        |count: usize| -> Value { (0..count).map(|n| (format!("a{n}"), json!(1))).collect() };
+    let view = |count: usize| HandleQuery::parse(&json!({ "view": "get", "args": args(count) }));
+    assert!(view(16).is_ok() && view(17).is_err());
+    let fields = |count: usize| HandleQuery::parse(&json!({ "fields": vec!["a"; count] }));
+    assert!(fields(256).is_ok() && fields(257).is_err());
+}

@@ -344,3 +344,23 @@ fn json_bytes_without_a_type_are_looked_into_as_json() {
     assert!(!shown.to_string().contains("jane"), "{shown}");
     assert!(shown.to_string().contains("mail"), "{shown}");
 }
+
+#[test]
+fn a_range_of_lines_or_characters_may_be_empty_and_not_backwards() {
+    let raw = RawResult::text("a\nbc\nd");
+    let lines = |start: u64, end: u64| {
+        look(&raw, json!({ "view": "lines", "args": { "start": start, "end": end } }))
+    };
+    assert_eq!(json!(lines(1, 2).unwrap().table), json!([{ "line": 1, "value": "bc" }]));
+    assert_eq!(json!(lines(1, 9).unwrap().table).as_array().unwrap().len(), 2);
+    assert!(lines(1, 1).unwrap().table.is_empty() && lines(9, 9).unwrap().table.is_empty());
+    let error = lines(2, 1).unwrap_err().to_string();
+    assert!(error.contains("`end` stands before `start`"), "{error}");
+    let chars = json!({ "view": "chars", "args": { "start": 2, "end": 4 } });
+    assert_eq!(table(&raw, chars), json!([{ "character": 2, "value": "bc" }]));
+}
+
+#[test]
+fn a_registry_shows_which_hosts_it_has() {
+    assert_eq!(format!("{:?}", ViewRegistry::default()), "{}");
+}
