@@ -225,3 +225,32 @@ fn what_is_left_of_the_session_is_told_too() {
     let left = world.kernel.dry_run(caller, Asked::new("fs.read").call()).budget_remaining;
     assert_eq!(left.unwrap().session_tokens, Some(7_000));
 }
+
+/// A rule that speaks of a part of the call other than its capability.
+#[test]
+fn the_rule_that_denies_is_named_whatever_it_goes_by() {
+    for (matches, rule) in [
+        ("mode = \"STRICT\"", true),
+        ("mode = \"SAFE\"", false),
+        ("arguments = { at = \"/path\", equals = \"/etc\" }", true),
+        ("arguments = { at = \"/path\", equals = \"/tmp\" }", false),
+    ] {
+        let text = format!(
+            "kind = \"policy\"\nformat = 1\nid = \"p\"\nversion = 1\n\
+             [[rules]]\nname = \"no\"\nmatch = {{ capability = \"fs.read\", {matches} }}\n\
+             effect = \"deny\"\n\
+             [[rules]]\nname = \"all\"\nmatch = {{}}\neffect = \"allow\"\n"
+        );
+        let world = World::new(Policy::from_code(text.leak()).unwrap());
+        world.tool("fs.read", Effects::READ_LOCAL);
+        let mut run = world.run();
+        let who = ana();
+        run.settings.safety_mode = SafetyMode::Strict;
+        let caller = Caller { run: &run, principal: &who };
+        let asked = Asked::new("fs.read").with(json!({ "path": "/etc" }));
+        let told = world.kernel.explain_denial(caller, asked.call());
+        assert_eq!(told.denied, rule, "{matches}");
+        let named = told.failed_conditions.iter().filter(|one| one.rule.is_some()).count();
+        assert_eq!(named, usize::from(rule), "{matches} {told:?}");
+    }
+}
