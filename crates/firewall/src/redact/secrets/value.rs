@@ -147,11 +147,10 @@ fn is_padded(text: &[u8]) -> bool {
 }
 
 fn is_password(text: &str, shape: &Shape, value: &Value) -> bool {
-    let varied = shape.digits > 0 || shape.odd > 0 || shape.letters < shape.len;
     let word = |c: char| c.is_ascii_alphabetic() || !c.is_ascii();
     let plain = text.chars().all(|c| word(c) || "_.-".contains(c));
     let digits = shape.digits == shape.len;
-    if value.strict && (!varied || plain || digits) {
+    if value.strict && (plain || digits) {
         return false;
     }
     // Words in another language, and tags of YAML: `!vault`.
