@@ -63,9 +63,10 @@ mod tests {
         ] {
             assert!(is_meant(meant, is_kind), "{meant}");
         }
-        for other in
-            ["[email_1]", "[EMAIL]", "[1]", "[]", "[EMAIL1]", "[KEY_1]", "[x]", "[REDACTEDLY]"]
-        {
+        for other in [
+            "[email_1]", "[EMAIL]", "[EMAIL_]", "[EMAIL_x]", "[1]", "[]", "[EMAIL1]", "[KEY_1]",
+            "[x]", "[REDACTEDLY]",
+        ] {
             assert!(!is_meant(other, is_kind), "{other}");
         }
     }

@@ -280,6 +280,23 @@ mod tests {
     }
 
     #[test]
+    fn masks_are_resolved_to_128_levels() {
+        let table = MaskTable::new();
+        let kind = std::sync::Arc::from("email");
+        let (family, form) = (weaver_types::ValueFamily::Personal, Form::Text);
+        let value =
+            crate::redact::mask_table::MaskedValue { kind: &kind, family, form, text: "a@b.co" };
+        assert_eq!(table.mask(&value, None).as_deref(), Some("[EMAIL_1]"));
+        let nested = |levels: usize| {
+            (0..levels).fold(Value::from("[EMAIL_1]"), |inner, _| Value::Array(vec![inner]))
+        };
+        let is_resolved = |levels: usize| {
+            table.resolve(&nested(levels), &|kind: &[u8]| kind == b"EMAIL").arguments.is_some()
+        };
+        assert!(is_resolved(0) && is_resolved(128) && !is_resolved(129));
+    }
+
+    #[test]
     fn a_text_is_escaped_as_in_a_string() {
         assert_eq!(escaped(r#"a "b" \"#), r#"a \"b\" \\"#);
         assert_eq!(escaped(""), "");

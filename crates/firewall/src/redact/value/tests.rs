@@ -188,7 +188,8 @@ fn two_names_that_are_masked_alike_stay_two() {
 
 #[test]
 fn rows_whose_columns_are_named_once_go_no_deeper_than_the_bounds() {
-    let value = json!({ "columns": ["id", "password"], "rows": [[1, "plover", [["deep"]]]] });
+    let value =
+        json!({ "columns": ["id", "password"], "rows": [[[["id"]], "plover", [["deep"]]]] });
     let rows = |depth: usize| {
         let bounds = Bounds { depth, ..Bounds::WHOLE };
         let mut walk = ValueRedactor::new(&REDACTOR, Names::default(), bounds, NoPostprocess);
@@ -196,9 +197,15 @@ fn rows_whose_columns_are_named_once_go_no_deeper_than_the_bounds() {
     };
     assert_eq!(rows(1), json!("[cut: deeper than 1 levels]"));
     assert_eq!(rows(2), json!(["[cut: deeper than 2 levels]"]));
-    assert_eq!(rows(3), json!([[1, MASK, "[cut: deeper than 3 levels]"]]));
-    assert_eq!(rows(4), json!([[1, MASK, ["[cut: deeper than 4 levels]"]]]));
-    assert_eq!(rows(5), json!([[1, MASK, [["deep"]]]]));
+    assert_eq!(
+        rows(3),
+        json!([["[cut: deeper than 3 levels]", MASK, "[cut: deeper than 3 levels]"]])
+    );
+    assert_eq!(
+        rows(4),
+        json!([[["[cut: deeper than 4 levels]"], MASK, ["[cut: deeper than 4 levels]"]]])
+    );
+    assert_eq!(rows(5), json!([[[["id"]], MASK, [["deep"]]]]));
 }
 
 #[test]
@@ -214,4 +221,14 @@ fn a_small_whole_number_is_never_scanned() {
     ] {
         assert_eq!(is_small(number.as_number().unwrap()), is_one, "{number}");
     }
+}
+
+#[test]
+fn a_value_is_read_with_its_name_and_masked_where_the_two_cannot_be_told_apart() {
+    let shown =
+        |key: &str, text: &str| super::in_context(&REDACTOR, key, text).map(|(shown, _)| shown);
+    assert_eq!(shown("phone", "5551234567").as_deref(), Some(MASK));
+    assert_eq!(shown("total", "5551234567"), None);
+    assert_eq!(shown("jane.roe@corp.net", "plain words"), None);
+    assert_eq!(shown("jane.roe@corp.net", "joe@corp.net").as_deref(), Some(MASK));
 }
