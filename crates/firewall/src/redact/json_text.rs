@@ -182,7 +182,116 @@ pub(crate) fn next_is_colon(bytes: &[u8], from: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::Firewall;
+
+    #[test]
+    fn a_scalar_ends_at_its_quote_or_at_a_sign() {
+        for (text, start, end) in [
+            ("\"a\" ,", 0, 3),
+            ("\"\"", 0, 2),
+            ("\"a\\\"b\"x", 0, 6),
+            ("\"a\\\\\"x", 0, 5),
+            ("\"open", 0, 5),
+            ("12,3", 0, 2),
+            ("[12]", 1, 3),
+            ("true}", 0, 4),
+            ("1.5e3", 0, 5),
+            ("1\n", 0, 1),
+            ("1\t", 0, 1),
+            ("1\r", 0, 1),
+            ("1 2", 0, 1),
+        ] {
+            assert_eq!(scalar_end(text.as_bytes(), start), end, "{text:?}");
+        }
+        assert!(next_is_colon(b"a :", 1) && next_is_colon(b"a\n:", 1) && next_is_colon(b":", 0));
+        assert!(!next_is_colon(b"a ,:", 1) && !next_is_colon(b"a ", 1) && !next_is_colon(b"", 0));
+    }
+
+    #[test]
+    fn json_is_told_by_its_beginning() {
+        for text in
+            ["{\"a\"", " { }", "{}", "[]", "[1", "[ -1", "[\"", "[[", "[{", "[t", "[f", "[n"]
+        {
+            assert!(begins_json(text), "{text}");
+        }
+        for text in ["", "{", "[", "{a", "[REDACTED]", "[x", "1", "\"a\"", "a {\"b\""] {
+            assert!(!begins_json(text), "{text}");
+        }
+        for (text, is_one) in [
+            ("1", true),
+            ("-1.5", true),
+            ("\"a\"", true),
+            ("{}", true),
+            ("[1]", true),
+            ("", false),
+            ("a", false),
+            ("true", false),
+            ("1 2", false),
+            ("[1", false),
+            ("-", false),
+        ] {
+            assert_eq!(is_value(text), is_one, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_between_signs_of_json_is_masked_with_its_sign() {
+        for (text, range, begins, shown) in [
+            ("{\"a\": -123}", 7..10, Some(6), 6..10),
+            ("{\"a\": 123}", 6..9, Some(6), 6..9),
+            ("[1, 123 ,2]", 4..7, Some(4), 4..7),
+            ("[123]", 1..4, Some(1), 1..4),
+            ("{\"a\": \"123\"}", 7..10, None, 7..10),
+            ("{\"a\": 1234}", 6..9, None, 6..9),
+            ("[1-123]", 3..6, None, 3..6),
+            ("a: 123,", 3..6, None, 3..6),
+        ] {
+            let mut found = [Detection { range, rule: 0 }];
+            let numbers = bare_numbers(text, &mut found);
+            assert_eq!(
+                (numbers.first().copied(), found[0].range.clone()),
+                (begins, shown),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_stands_under_a_hidden_name_is_hidden_as_a_whole() {
+        let hides = |name: &str, first: u8| (name == "\"x\"" && first != b'n').then_some(7);
+        for (text, hidden) in [
+            (r#"{"x": 1, "a": 2}"#, "1"),
+            (r#"{"x": "v\"w"}"#, r#""v\"w""#),
+            (r#"{"x": {"a": [1]}, "b": 2}"#, r#"{"a": [1]}"#),
+            (r#"{"x": [1, {"x": 2}], "b": 2}"#, r#"[1, {"x": 2}]"#),
+            (r#"[{"x": 1}, {"x" : 2}]"#, "1 2"),
+            (r#"{"a": {"x": 1}, "b": [{"x": 2}, 3]}"#, "1 2"),
+            (r#"{"x": null, "a": "x"}"#, ""),
+            (r#"{"a": ["x", 1]}"#, ""),
+            (r#"{"x": true}"#, "true"),
+        ] {
+            let found = values_under_names(text, hides);
+            assert!(found.iter().all(|one| one.rule == 7), "{text}");
+            let shown: Vec<&str> =
+                found.into_iter().filter_map(|one| text.get(one.range)).collect();
+            assert_eq!(shown.join(" "), hidden, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_knows_all_of_a_hidden_string_names_it() {
+        let one = |range, rule| Detection { range, rule };
+        let text = "{\"x\": \"abc\", \"y\": \"a\\nc\"}";
+        let named = |found: Range<usize>, field: Range<usize>| {
+            let all = with_fields(text, vec![one(found, 1)], vec![one(field, 2)]);
+            all.into_iter().map(|one| (one.range, one.rule)).collect::<Vec<_>>()
+        };
+        assert_eq!(named(7..10, 6..11), [(7..10, 1)]);
+        assert_eq!(named(7..9, 6..11).len(), 1);
+        assert_eq!(named(7..9, 6..11)[0].0, 6..11);
+        assert_eq!(named(19..23, 18..24)[0].0, 18..24);
+    }
 
     #[test]
     fn a_number_is_masked_with_its_sign_and_the_text_stays_json() {

@@ -229,3 +229,56 @@ impl Context {
         [before, after].into_iter().flatten().any(|part| self.words.is_match(part))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_begins_with_its_scheme_or_its_host() {
+        for (text, at, start) in [
+            ("see https://a.corp.net/x", 14, 4),
+            ("see http://a-b.net", 13, 4),
+            ("see ftp://a.net", 12, 10),
+            ("see a.net", 6, 4),
+            ("https://", 8, 0),
+            ("", 0, 0),
+        ] {
+            assert_eq!(url_start(text.as_bytes(), at), start, "{text}");
+        }
+        let far = |letters: usize| format!("https://{}", "a".repeat(letters));
+        assert_eq!(url_start(far(64).as_bytes(), 72), 0);
+        assert_eq!(url_start(far(65).as_bytes(), 73), 9);
+    }
+
+    #[test]
+    fn a_range_grows_to_the_borders_of_characters() {
+        let text = "a\u{e9}b";
+        assert_eq!(whole(text, 1..3), 1..3);
+        assert_eq!(whole(text, 2..2), 1..3);
+        assert_eq!(whole(text, 0..2), 0..3);
+        assert_eq!(whole(text, 2..4), 1..4);
+    }
+
+    #[test]
+    fn a_pattern_compiles_and_matches_something() {
+        let check = |source: &str| Pattern::new(source.to_owned()).check();
+        assert_eq!(check("a[0-9]+"), Ok(()));
+        assert_eq!(check("a*"), Err(PatternError::MatchesEmpty));
+        assert!(matches!(check("a("), Err(PatternError::Syntax(line)) if !line.is_empty()));
+    }
+
+    #[test]
+    fn of_a_match_the_first_group_is_the_value() {
+        for (source, value) in [
+            ("k=[a-z]+", Some(0..4)),
+            ("k=([a-z]+)", Some(2..4)),
+            ("k=(?:([0-9]+)|([a-z]+))", Some(2..4)),
+            ("k=([0-9]+)?[a-z]+", Some(0..4)),
+            ("x", None),
+            ("(x)", None),
+        ] {
+            assert_eq!(value_in(&build(source).unwrap(), b"k=ab"), value, "{source}");
+        }
+    }
+}

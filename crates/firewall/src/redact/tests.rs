@@ -562,3 +562,109 @@ fn brackets_of_anybody_hide_no_value() {
     let existing_masks = "[EMAIL_12] [REDACTED] [cut: deeper than 128 levels]";
     assert_eq!(masked(existing_masks), existing_masks);
 }
+
+#[test]
+fn what_a_field_hides_has_the_kind_of_the_value_that_it_is() {
+    let masks = Arc::new(MaskTable::new());
+    let redactor = REDACTOR.with_masks(masks, None);
+    for (value, mask) in [
+        (json!("jane@corp.net"), "[EMAIL_1]"),
+        (json!("plover"), "[FIELD_1]"),
+        (json!("mail jane@corp.net"), "[FIELD_2]"),
+        (json!("jane@corp.net joe@corp.net"), "[FIELD_3]"),
+        (json!(17), "[FIELD_4]"),
+        (json!("17"), "[FIELD_5]"),
+        (json!(["jane@corp.net"]), "[FIELD_6]"),
+        (json!(4_539_148_803_436_467_u64), "[FIELD_7]"),
+        (json!("plover"), "[FIELD_1]"),
+    ] {
+        let shown = redactor.mask_field(&value, HiddenBy::Personal(None));
+        assert_eq!(shown.as_deref(), Some(mask), "{value}");
+    }
+    assert_eq!(REDACTOR.mask_field(&json!("plover"), HiddenBy::Secret), None);
+}
+
+#[test]
+fn a_number_that_is_masked_has_the_kind_of_its_rule() {
+    let redactor = REDACTOR.with_masks(Arc::new(MaskTable::new()), None);
+    let mask = |value: Value| redactor.mask_number(value.as_number().unwrap());
+    assert_eq!(mask(json!(4_539_148_803_436_467_u64)).as_deref(), Some("[CARD_1]"));
+    assert_eq!(mask(json!(17)).as_deref(), Some("[FIELD_1]"));
+    assert!(redactor.has_masks() && !redactor.plain().has_masks());
+    assert!(redactor.mask_state().is_some() && REDACTOR.mask_state().is_none());
+    assert!(redactor.mask_state() == redactor.again().mask_state());
+    let other = REDACTOR.with_masks(Arc::new(MaskTable::new()), None);
+    assert!(redactor.mask_state() != other.mask_state());
+    let own = |redactor: &Redactor| redactor.is_own_mask("[CARD_1]");
+    assert!(!own(&redactor) && own(&redactor.again()) && !own(&other.again()) && !own(&REDACTOR));
+    assert!(!redactor.again().is_own_mask("CARD_1"));
+}
+
+/// Words without a value, so many bytes of them.
+fn filler(length: usize) -> String {
+    "lorem ipsum dolor ".chars().cycle().take(length).collect()
+}
+
+#[test]
+fn a_value_is_masked_wherever_a_step_begins() {
+    for before in [
+        14_300, 14_320, 14_330, 14_335, 14_336, 14_337, 14_350, 15_360, 16_384, 16_400, 28_660,
+        28_672,
+    ] {
+        let text = format!("{} jane.roe@corp.net {}", filler(before), filler(3_000));
+        let wanted = text.replace("jane.roe@corp.net", MASK);
+        assert_eq!(masked(&text), wanted, "{before}");
+        assert_eq!(streamed(&text, &[777]), wanted, "{before}");
+    }
+}
+
+#[test]
+fn a_key_is_masked_as_one_across_many_steps() {
+    let lines = format!("{}\n", "A".repeat(64)).repeat(600);
+    let head = "-----BEGIN RSA PRIVATE KEY-----";
+    let text = format!("{}\n{head}\n{lines}-----END RSA PRIVATE KEY-----\nthe end", filler(100));
+    let wanted = format!("{}\n{MASK}\nthe end", filler(100));
+    assert_eq!(masked(&text), wanted);
+    for piece in [100, 1_000, 5_000] {
+        assert_eq!(streamed(&text, &[piece]), wanted, "{piece}");
+    }
+}
+
+#[test]
+fn of_a_run_without_a_blank_16_kibibytes_are_shown() {
+    for length in [16_383, 16_384] {
+        let text = format!("start {} end", "x".repeat(length));
+        assert_eq!(masked(&text), text);
+        assert_eq!(streamed(&text, &[999]), text);
+    }
+    for length in [16_385, 16_390, 40_000] {
+        let text = format!("start {} end", "x".repeat(length));
+        let wanted = format!("start {}{MASK} end", "x".repeat(16_384));
+        assert!(masked(&text) == wanted && streamed(&text, &[999]) == wanted, "{length}");
+    }
+}
+
+#[test]
+fn what_is_sure_is_given_out_and_what_may_go_on_is_held_back() {
+    let first = |text: &str| {
+        let mut stream = StreamRedactor::new(Arc::new(REDACTOR.clone()));
+        let shown = stream.push_to_open_tail(text);
+        let rest = stream.finish();
+        (shown, rest)
+    };
+    let (shown, rest) = first("mail jane.roe@corp.net about the lines of it and more words");
+    assert!(shown.starts_with("mail [REDACTED] about"), "{shown}");
+    assert_eq!(shown + &rest, "mail [REDACTED] about the lines of it and more words");
+    let (shown, rest) = first("mail jane.roe@corp.net");
+    assert!("mail ".starts_with(&shown), "{shown}");
+    assert_eq!(shown + &rest, "mail [REDACTED]");
+}
+
+#[cfg(feature = "work-meter")]
+#[test]
+fn the_work_of_a_text_is_counted() {
+    let work = |text: &str| work_of(|| drop(masked(text)));
+    assert_eq!(work_of(|| ()), 0);
+    let (one, two) = (work("token=q8Vn2LmZ7rKd"), work("token=q8Vn2LmZ7rKd token=Lm7rKdq8Vn2Z"));
+    assert!(one > 0 && two > one, "{one} {two}");
+}
