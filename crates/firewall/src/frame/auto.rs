@@ -321,3 +321,6 @@ fn masker_line(note: &str) -> String {
     let clean = Redactor::builtin().text(note, &mut crate::redact::Counts::new()).into_owned();
     weaver_text::escape::line(&clean).into_owned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -248,6 +248,48 @@ mod tests {
     }
 
     #[test]
+    fn what_json_has_at_most_has_room_for_every_part() {
+        use EscapeEstimate::{SingleScan, WorstCase};
+        for (text, worst, scanned) in [("", 2, 2), ("abc", 20, 5), ("a\"b", 20, 20)] {
+            assert_eq!(text_at_most(text, WorstCase), worst, "{text}");
+            assert_eq!(text_at_most(text, SingleScan), scanned, "{text}");
+        }
+        for (value, most) in [
+            (json!(null), 5),
+            (json!(true), 5),
+            (json!(1), 32),
+            (json!("ab"), 4),
+            (json!([]), 2),
+            (json!(["ab", "c"]), 11),
+            (json!({}), 2),
+            (json!({ "a": "bc" }), 11),
+            (json!({ "a": null, "b": [] }), 19),
+        ] {
+            assert_eq!(value_at_most(&value, SingleScan), most, "{value}");
+        }
+        let warning = |kind: &str| Warning { kind: kind.to_owned(), count: 1 };
+        assert_eq!(warnings_at_most(&[], SingleScan), 2);
+        assert_eq!(warnings_at_most(&[warning("ab"), warning("c")], SingleScan), 105);
+    }
+
+    #[test]
+    fn a_size_is_told_up_to_its_limit() {
+        for value in [
+            json!("abcdefgh"),
+            json!(["a", 1, true, false, null]),
+            json!({ "a": { "b": "c\n" } }),
+            json!(-12.5),
+        ] {
+            let size = value.to_string().len();
+            assert_eq!(estimated_size(&value, size), Some(size), "{value}");
+            for less in 0..size {
+                assert_eq!(estimated_size(&value, less), None, "{value} in {less}");
+            }
+        }
+        assert_eq!((text_chars("\u{e9}\t"), value_chars(&json!(["\u{20ac}", 1]))), (5, 7));
+    }
+
+    #[test]
     fn the_sizes_of_the_reference() {
         for (value, size) in [
             (json!(null), 4),

@@ -312,3 +312,14 @@ fn warnings_take_a_quarter_of_a_frame_and_say_less_beyond() {
     let sum = |frame: &Frame| frame.warnings.iter().map(|w| w.count).sum::<u64>();
     assert_eq!(sum(&less), sum(&whole), "counted as before, under one name");
 }
+
+#[test]
+fn without_rows_nothing_of_a_value_is_shown_and_that_is_counted() {
+    let none = Constraints { max_rows: Some(0), ..Constraints::default() };
+    for (value, omitted) in [(json!({ "a": 1 }), Some(1)), (json!(5), None)] {
+        let spec = weaver_firewall::FrameSpec { constraints: &none, ..spec(ResponseMode::Table) };
+        let frame = FIREWALL.frame(&RawResult::json(value.clone()), &spec);
+        assert!(frame.table.is_empty(), "{value}");
+        assert_eq!(warned(&frame, "rows_omitted"), omitted, "{value}");
+    }
+}

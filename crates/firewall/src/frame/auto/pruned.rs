@@ -141,7 +141,23 @@ pub(super) fn with_lists_of(value: &Value, items: usize) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::with_limits;
     use super::*;
+
+    #[test]
+    fn the_largest_part_is_named_by_its_path() {
+        let path = |value: Value, shown: usize| {
+            let query = with_limits(8_000, None, |limits| largest_part(&value, shown, limits));
+            query["args"]["path"].as_str().unwrap().to_owned()
+        };
+        let list = json!({ "a": [1, 2, 3], "b": 1 });
+        assert_eq!((path(list.clone(), 2), path(list, 3)), ("a[2:3]".to_owned(), "a".to_owned()));
+        assert_eq!(path(json!({ "a": [1, "abc", 3] }), 3), "a[1]");
+        assert_eq!(path(json!({ "a": { "b": ["x"], "c": "text" }, "d": "x" }), 9), "a.b");
+        assert_eq!(path(json!({ "a": { "b.c": "a long text" } }), 9), "a");
+        assert_eq!(path(json!([1, 2, 3]), 1), "[1:3]");
+        assert_eq!(path(json!("text"), 1), "");
+    }
 
     #[test]
     fn the_weight_of_a_part_grows_with_its_items_and_texts() {

@@ -188,6 +188,24 @@ fn the_smallest_frame_counts_all_that_is_gone() {
 }
 
 #[test]
+fn whatever_there_is_the_frame_is_within_its_budget() {
+    let draft = |facts: Vec<String>, rows: Vec<Map<String, Value>>| Draft {
+        frame: frame(&[], 1),
+        facts: Facts { shown: facts, more: 0 },
+        rows,
+        counts: BTreeMap::new(),
+    };
+    for count in 0..80 {
+        let facts = vec!["x".repeat(50); count];
+        assert!(chars(&fit(draft(facts, Vec::new()), 2_000)) <= 2_000, "{count} facts");
+        let rows = vec![row("some_field_of_a_row"); count];
+        assert!(chars(&fit(draft(Vec::new(), rows), 2_000)) <= 2_000, "{count} rows");
+    }
+    assert!(chars(&fit(draft(vec![String::new(); 3_000], Vec::new()), 8_000)) <= 8_000);
+    assert!(chars(&fit(draft(Vec::new(), vec![Map::new(); 3_000]), 8_000)) <= 8_000);
+}
+
+#[test]
 fn characters_and_bytes_are_counted_apart() {
     assert_eq!((chars(&"é"), json_len(&"é")), (3, 4));
     assert_eq!((chars(&"a…\n"), json_len(&"a…\n")), (6, 8));

@@ -1,0 +1,245 @@
+use serde_json::json;
+use weaver_types::{
+    Agents, CallId, CapabilityDraft, CapabilityId, Constraints, Effects, JsonRows, Label,
+    ResponseMode, Timestamp,
+};
+
+use super::*;
+use crate::content::Rows;
+use crate::spec::FrameBudget;
+
+/// What `look` makes of the limits of so many tokens and rows.
+pub(super) fn with_limits<T>(tokens: u32, rows: Option<u32>, look: impl FnOnce(&Limits) -> T) -> T {
+    let call = CallId::parse("call_1").unwrap();
+    let id = CapabilityId::parse("crm.list").unwrap();
+    let draft = CapabilityDraft {
+        description: "Lists people.".to_owned(),
+        idempotent: true,
+        timeout_ms: 1_000,
+        ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, Agents::Any)
+    };
+    let spec = FrameSpec {
+        call: &call,
+        capability: &draft.build().unwrap(),
+        mode: ResponseMode::Auto,
+        budget: FrameBudget { max_tokens: tokens, ..FrameBudget::default() },
+        constraints: &Constraints { max_rows: rows, ..Constraints::default() },
+        pii_reader: false,
+        handle: None,
+        label: Label::undeclared_output(),
+        now: Timestamp::from_micros(0),
+        strict: false,
+        goal: None,
+    };
+    look(&Limits::of(&spec))
+}
+
+fn space(tokens: usize, chars: usize) -> RenderBudget {
+    RenderBudget { tokens, chars }
+}
+
+fn part<'a>(content: &'a Content<'a>, space: RenderBudget, offset: usize) -> part::Part<'a> {
+    part::Part { content, offset, limit: 50, space, columns: &[], order: &[], first: false }
+}
+
+fn of_text(text: &str, space: RenderBudget) -> part::Excerpt {
+    let content = Content::Text(text);
+    with_limits(8_000, None, |limits| text::excerpt(text, &part(&content, space, 0), limits))
+}
+
+#[test]
+fn a_text_fits_by_its_characters_and_its_tokens() {
+    with_limits(8_000, None, |limits| {
+        for (text, tokens, chars, fits) in [
+            ("abcde", 1_000, 5, true),
+            ("abcdef", 1_000, 5, false),
+            ("\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}", 1_000, 5, true),
+            ("abcdef", 1_000, usize::MAX, true),
+            ("a b c d e f g h i j", 2, usize::MAX, false),
+            ("", 0, 0, true),
+        ] {
+            assert_eq!(space(tokens, chars).holds(text, limits), fits, "{text} {tokens} {chars}");
+        }
+    });
+}
+
+#[test]
+fn a_window_shows_whole_lines_or_characters() {
+    with_limits(8_000, None, |limits| {
+        let (lines, most) = ("aaa\nbbb\nccc\n", usize::MAX);
+        for (chars, unit, shown, rest) in [
+            (12, CutUnit::Lines, lines, None),
+            (most, CutUnit::Lines, lines, None),
+            (11, CutUnit::Lines, "aaa\nbbb\n", Some(2)),
+            (8, CutUnit::Lines, "aaa\nbbb\n", Some(2)),
+            (7, CutUnit::Lines, "aaa\n", Some(1)),
+            (3, CutUnit::Lines, "", Some(0)),
+            (12, CutUnit::Characters, lines, None),
+            (7, CutUnit::Characters, "aaa\nbbb", Some(7)),
+            (1, CutUnit::Characters, "a", Some(1)),
+            (0, CutUnit::Characters, "", Some(0)),
+        ] {
+            let seen = text::window(lines, space(1_000, chars), limits, unit);
+            assert_eq!(seen, (shown.to_owned(), rest), "{chars} {unit:?}");
+        }
+        // Where much fits, the last few characters are not looked for one by one.
+        let long = "a".repeat(2_000);
+        let (shown, rest) = text::window(&long, space(100_000, 1_000), limits, CutUnit::Characters);
+        assert_eq!((shown.len(), rest), (985, Some(985)));
+    });
+}
+
+#[test]
+fn of_a_long_text_head_and_tail_are_shown() {
+    let lines: String = (0..30).map(|n| format!("line {n:04}\n")).collect();
+    let shown = of_text(&lines, space(100_000, 90));
+    let head: String = (0..6).map(|n| format!("line {n:04}\n")).collect();
+    let tail: String = (27..30).map(|n| format!("line {n:04}\n")).collect();
+    let mark = "… 21 lines cut (lines 6 to 26, 210 characters) …\n";
+    assert_eq!(shown.text, format!("{head}{mark}{tail}"));
+    assert_eq!(shown.note.unwrap(), "Cut: 21 of 30 lines.");
+    assert_eq!(shown.next.unwrap(), json!({ "view": "lines", "args": { "start": 6, "end": 27 } }));
+    let whole = of_text(&lines, space(100_000, 300));
+    assert!(whole.text == lines && whole.note.is_none() && whole.next.is_none());
+}
+
+#[test]
+fn of_a_long_line_the_first_and_last_characters_are_shown() {
+    let line = "abcdefghij".repeat(30);
+    let shown = of_text(&line, space(40, 30));
+    let mark = "… 270 characters cut (characters 20 to 289) …";
+    assert_eq!(shown.text, format!("abcdefghijabcdefghij{mark}abcdefghij"));
+    assert_eq!(shown.note.unwrap(), "Cut: 270 of 300 characters.");
+    assert_eq!(
+        shown.next.unwrap(),
+        json!({ "view": "chars", "args": { "start": 20, "end": 290 } })
+    );
+}
+
+#[test]
+fn the_space_is_shared_among_blocks() {
+    let empty = json!({ "type": "text", "text": "" });
+    for (tokens, blocks, others, expected) in [
+        (1_000, 0, 1, vec![904]),
+        (1_000, 0, 2, vec![452, 452]),
+        (1_000, 0, 3, vec![301, 301, 302]),
+        (1_000, 1, 1, vec![0, 904]),
+        (1_000, 2, 0, vec![0, 0]),
+        (100, 0, 1, vec![16]),
+        (112, 0, 1, vec![16]),
+        (113, 0, 1, vec![17]),
+        (100, 0, 0, vec![]),
+    ] {
+        let blocks = vec![empty.clone(); blocks];
+        let shared = with_limits(tokens, None, |limits| shares(&blocks, others, limits));
+        assert_eq!(shared, expected, "{tokens} {} {others}", blocks.len());
+    }
+}
+
+#[test]
+fn json_that_no_frame_holds_is_far_too_large() {
+    let is_large = |raw: &RawResult| with_limits(10, None, |limits| is_far_too_large(raw, limits));
+    let text = |length: usize| RawResult::json(json!("x".repeat(length)));
+    assert!(!is_large(&text(318)) && is_large(&text(319)));
+    assert!(!is_large(&RawResult::text("x".repeat(1_000))));
+    let rows = |length: usize| {
+        let row = json!({ "a": "x".repeat(length) });
+        let rows = JsonRows::collect(&json!([]), std::iter::once(row), 10).unwrap();
+        RawResult { content: RawContent::Rows(rows), ..RawResult::text("") }
+    };
+    // `[{"a":""}]` has ten bytes.
+    assert!(!is_large(&rows(310)) && is_large(&rows(311)));
+}
+
+#[test]
+fn rows_are_too_many_where_a_rule_bounds_them() {
+    let three = json!([{ "a": 1 }, { "a": 2 }, { "a": 3 }]);
+    for (value, rows, expected) in [
+        (three.clone(), Some(2), true),
+        (three.clone(), Some(3), false),
+        (three, None, false),
+        (json!([1, 2, 3]), Some(2), true),
+        (json!([1, 2, 3]), Some(3), false),
+        (json!({ "a": 1 }), Some(0), false),
+    ] {
+        let raw = RawResult::json(value);
+        let told = with_limits(8_000, rows, |limits| has_too_many_rows(&raw, limits));
+        assert_eq!(told, expected, "{rows:?}");
+    }
+}
+
+#[test]
+fn a_value_that_wraps_a_text_wraps_what_is_shown_of_it() {
+    let shown = || Some("shown".to_owned());
+    assert_eq!(wrapped(&json!({ "r": "text" }), shown()), Some(json!({ "r": "shown" })));
+    assert_eq!(wrapped(&json!({ "r": "text", "s": 1 }), shown()), None);
+    assert_eq!(wrapped(&json!({ "r": 1 }), shown()), None);
+    assert_eq!(wrapped(&json!({}), shown()), None);
+    assert_eq!(wrapped(&json!("text"), shown()), None);
+    assert_eq!(wrapped(&json!({ "r": "text" }), None), None);
+    assert_eq!(masker_line("mail jane.roe@corp.net"), "mail [REDACTED]");
+}
+
+#[test]
+fn a_table_has_plain_values_or_short_ones() {
+    let text = |length: usize| json!([{ "a": { "b": "x".repeat(length) } }]);
+    for (rows, is_flat) in [
+        (json!([{ "a": 1, "b": "x" }, { "a": null }]), true),
+        (json!([{ "a": [1, 2, 3, 4, 5, 6, 7, 8] }]), true),
+        (json!([{ "a": [1, 2, 3, 4, 5, 6, 7, 8, 9] }]), false),
+        (json!([{ "a": ["x".repeat(196)] }]), true),
+        (json!([{ "a": ["x".repeat(197)] }]), false),
+        (text(192), true),
+        (text(193), false),
+        (json!([{ "a": 1 }, { "a": [1, 2, 3, 4, 5, 6, 7, 8, 9] }]), false),
+    ] {
+        let rows = Rows::from(rows.as_array().unwrap().as_slice());
+        assert_eq!(table::is_flat(rows), is_flat);
+    }
+}
+
+#[test]
+fn rows_are_lines_under_the_names_of_their_columns() {
+    let value = json!([{ "a": 1, "b": null }, { "a": "x,y", "b": "" }, { "c": true }]);
+    let content = Content::Json(Cow::Borrowed(&value));
+    let redactor = Redactor::builtin();
+    let shown = |space: RenderBudget, offset: usize| {
+        with_limits(8_000, None, |limits| {
+            let mut masker = Masker::new(&redactor, limits);
+            let part = part(&content, space, offset);
+            let excerpt = excerpt::of_content(&redactor, limits, &part, &mut masker);
+            (excerpt.text, excerpt.note, excerpt.next)
+        })
+    };
+    let most = usize::MAX;
+    let all = "a,b,c\n1,,\n\"x,y\",\"\",\n,,true".to_owned();
+    assert_eq!(shown(space(8_000, most), 0), (all, None, None));
+    let last = "c\ntrue".to_owned();
+    assert_eq!(shown(space(8_000, most), 2), (last, None, None));
+    let note = |text: &str| Some(text.to_owned());
+    let next = |offset: usize| Some(json!({ "offset": offset }));
+    // `1,` and the end of its line have three characters, the next line has nine.
+    let two = ("a,b,c\n1,,\n\"x,y\",\"\",".to_owned(), note("Shown: rows 0 to 1 of 3."), next(2));
+    assert_eq!(shown(space(8_000, 12), 0), two);
+    let one = ("a,b\n1,".to_owned(), note("Shown: rows 0 to 0 of 3."), next(1));
+    assert_eq!(shown(space(8_000, 11), 0), one);
+    let none = "Row 0 is too large for one answer; ask for some `fields` of it.";
+    assert_eq!(shown(space(8_000, 2), 0).1, note(none));
+}
+
+#[test]
+fn the_fields_around_rows_are_shown_at_the_first_look() {
+    let value = json!({ "items": [{ "a": 1 }, { "a": 2 }], "total": 3 });
+    let content = Content::Json(Cow::Borrowed(&value));
+    let redactor = Redactor::builtin();
+    let shown = |first: bool, offset: usize| {
+        with_limits(8_000, None, |limits| {
+            let mut masker = Masker::new(&redactor, limits);
+            let part = part::Part { first, ..part(&content, space(8_000, usize::MAX), offset) };
+            excerpt::of_content(&redactor, limits, &part, &mut masker).text
+        })
+    };
+    assert_eq!(shown(false, 0), "a\n1\n2");
+    assert_eq!(shown(false, 1), "a\n2");
+    assert!(shown(true, 0).starts_with("{\"total\":3}\na\n1\n2"), "{}", shown(true, 0));
+}
