@@ -174,3 +174,53 @@ impl Total {
         Number::from_f64(self.float() / f64::from(self.count)).map_or(Value::Null, Value::Number)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn total(values: Value) -> (Value, Value) {
+        let cells: Vec<Cell> = values.as_array().unwrap().iter().map(Cell::of).collect();
+        let total = Total::of(cells.iter());
+        (total.sum(), total.mean())
+    }
+
+    #[test]
+    fn a_sum_is_exact_while_all_numbers_are_whole() {
+        for (values, sum, mean) in [
+            (json!([]), json!(0), json!(null)),
+            (json!(["a", null, true]), json!(0), json!(null)),
+            (json!([1, 2, "3"]), json!(3), json!(1.5)),
+            (json!([-5, 2]), json!(-3), json!(-1.5)),
+            (
+                json!([i64::MAX, 1]),
+                json!(9_223_372_036_854_775_808_u64),
+                json!(4.611686018427388e18),
+            ),
+            (json!([i64::MIN, -1]), json!(-9.223372036854776e18), json!(-4.611686018427388e18)),
+            (json!([u64::MAX, 1]), json!(1.8446744073709552e19), json!(9.223372036854776e18)),
+            (json!([1, 0.5]), json!(1.5), json!(0.75)),
+            (
+                json!([0.1, 0.2, 0.3, -0.6]),
+                json!(2.7755575615628914e-17),
+                json!(6.938893903907228e-18),
+            ),
+            (json!([1e100, 1.0, -1e100]), json!(1.0), json!(1.0 / 3.0)),
+            (json!([1.0, 1e100, -1e100]), json!(1.0), json!(1.0 / 3.0)),
+        ] {
+            assert_eq!(total(values.clone()), (sum, mean), "{values}");
+        }
+    }
+
+    #[test]
+    fn an_aggregate_is_named_as_it_is_written() {
+        let named = |function, field: Option<&str>| {
+            Aggregate { function, field: field.map(str::to_owned) }.name()
+        };
+        assert_eq!(named(Function::Count, None), "count");
+        let all = Function::ALL.map(|function| named(function, Some("a")));
+        assert_eq!(all.join(" "), "count(a) min(a) max(a) sum(a) avg(a) distinct(a)");
+    }
+}

@@ -176,6 +176,49 @@ mod tests {
         assert!(!cell(json!({})).same(&cell(json!({}))));
     }
 
+    #[test]
+    fn a_cell_holds_a_part_of_its_text_or_an_item_of_its_list() {
+        for (value, part, holds) in [
+            (json!("heron"), json!("ero"), true),
+            (json!("heron"), json!("owl"), false),
+            (json!("12"), json!(12), false),
+            (json!(["a", 1]), json!("a"), true),
+            (json!(["a", 1]), json!(1.0), true),
+            (json!(["ab"]), json!("a"), false),
+            (json!([[1]]), json!([1]), false),
+            (json!(12), json!(1), false),
+        ] {
+            assert_eq!(Cell::of(&value).contains(&Cell::of(&part)), holds, "{value} {part}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_50_plain_items_is_compared_and_a_longer_one_is_not() {
+        let list = |count: usize| Cell::of(&json!(vec![1; count]));
+        assert!(matches!(list(50), Cell::List(_)) && list(51) == Cell::Nested);
+        assert_eq!(Cell::of(&json!([1, {}])), Cell::Nested);
+        assert_eq!(Cell::of(&json!([1, []])), Cell::Nested);
+        assert_eq!(Cell::Nested.to_value(), json!("(nested)"));
+        for value in [json!(null), json!(true), json!(1.5), json!("a"), json!([1, "a", null])] {
+            assert_eq!(Cell::of(&value).to_value(), value);
+        }
+    }
+
+    #[test]
+    fn values_of_two_kinds_have_an_order_and_are_not_compared() {
+        let ordered =
+            [json!(null), json!(false), json!(true), json!(7), json!("7"), json!([7]), json!({})];
+        for pair in ordered.windows(2) {
+            let (less, more) = (Cell::of(&pair[0]), Cell::of(&pair[1]));
+            assert_eq!(less.cmp(&more), Ordering::Less, "{pair:?}");
+            assert_eq!(less.compared(&more), None, "{pair:?}");
+        }
+        let compared = |a: Value, b: Value| Cell::of(&a).compared(&Cell::of(&b));
+        assert_eq!(compared(json!(1), json!(2)), Some(Ordering::Less));
+        assert_eq!(compared(json!("b"), json!("a")), Some(Ordering::Greater));
+        assert_eq!(compared(json!([1]), json!([1])), None);
+    }
+
     proptest! {
         #[test]
         fn the_order_is_total(a in any_cell(), b in any_cell(), c in any_cell()) {

@@ -110,3 +110,49 @@ impl PreparedCondition {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_test_holds_of_the_values_that_it_names() {
+        let ten = || json!(10);
+        for (test, values) in [
+            (Test::Eq(ten()), [false, true, false, false, false]),
+            (Test::Ne(ten()), [true, false, true, true, true]),
+            (Test::Lt(ten()), [true, false, false, false, false]),
+            (Test::Lte(ten()), [true, true, false, false, false]),
+            (Test::Gt(ten()), [false, false, true, false, false]),
+            (Test::Gte(ten()), [false, true, true, false, false]),
+            (Test::Contains(json!("1")), [false, false, false, true, false]),
+            (Test::In(vec![json!(9), json!("10")]), [true, false, false, true, false]),
+            (Test::In(vec![]), [false; 5]),
+        ] {
+            let prepared = PreparedCondition::of(&test);
+            let held = [json!(9), json!(10.0), json!(11), json!("10"), json!(null)]
+                .map(|value| prepared.holds(&Cell::of(&value)));
+            assert_eq!(held, values, "{test:?}");
+        }
+    }
+
+    #[test]
+    fn a_test_has_a_word_and_an_operand() {
+        let one = json!(1);
+        for (test, word) in [
+            (Test::Eq(one.clone()), "eq"),
+            (Test::Ne(one.clone()), "ne"),
+            (Test::Lt(one.clone()), "lt"),
+            (Test::Lte(one.clone()), "lte"),
+            (Test::Gt(one.clone()), "gt"),
+            (Test::Gte(one.clone()), "gte"),
+            (Test::Contains(one.clone()), "contains"),
+        ] {
+            assert_eq!((test.word(), test.operand()), (word, one.clone()));
+        }
+        let list = Test::In(vec![one.clone(), json!("a")]);
+        assert_eq!((list.word(), list.operand()), ("in", json!([1, "a"])));
+    }
+}

@@ -84,3 +84,49 @@ pub(crate) fn typed(cell: &str) -> Value {
         None => Value::String(cell.to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_cell_is_a_number_where_it_is_written_as_one() {
+        for (cell, value) in [
+            ("1", json!(1)),
+            ("-2.5", json!(-2.5)),
+            ("0", json!(0)),
+            ("007", json!("007")),
+            ("1.50", json!("1.50")),
+            ("+1", json!("+1")),
+            (" 1", json!(" 1")),
+            ("", json!("")),
+            ("word", json!("word")),
+            ("123456789012345", json!(123_456_789_012_345_u64)),
+            ("1234567890123456", json!("1234567890123456")),
+        ] {
+            assert_eq!(typed(cell), value, "{cell}");
+        }
+    }
+
+    #[test]
+    fn columns_have_names_of_their_own() {
+        let names = |names: &[&str]| distinct(names.iter().copied()).join(" ");
+        assert_eq!(names(&["a", " b ", ""]), "a b column_3");
+        assert_eq!(names(&["a", "a", "a"]), "a a_2 a_3");
+        assert_eq!(names(&["a_2", "a", "a"]), "a_2 a a_3");
+        assert_eq!(names(&["a", "a_2", "a_2"]), "a a_2 a_2_3");
+        assert_eq!(distinct(["x"; 300].into_iter()).len(), 256);
+    }
+
+    #[test]
+    fn rows_are_named_by_the_head() {
+        let read = rows("id,city\n1,\"Os, lo\"\n2\n3,Lyon,more\n", b',').unwrap();
+        let expected =
+            json!([{ "id": 1, "city": "Os, lo" }, { "id": 2 }, { "id": 3, "city": "Lyon" }]);
+        assert_eq!(json!(read), expected);
+        assert_eq!(head("id;city\n1;a\n").unwrap(), ["id", "city"]);
+        assert_eq!(head("some words"), None);
+    }
+}

@@ -211,6 +211,67 @@ mod tests {
 
     use super::*;
 
+    fn cell(text: &str) -> Option<Value> {
+        let rows = rows(&format!("[({text},)]"))?;
+        rows.first()?.get("column_1").cloned()
+    }
+
+    #[test]
+    fn a_literal_has_the_value_that_it_writes() {
+        for (text, value) in [
+            ("1", json!(1)),
+            ("-2.5", json!(-2.5)),
+            ("+1", json!("+1")),
+            ("1_000", json!("1_000")),
+            ("007", json!("007")),
+            ("None", json!(null)),
+            ("NULL", json!(null)),
+            ("true", json!(true)),
+            ("False", json!(false)),
+            ("Decimal('1.5')", json!("Decimal('1.5')")),
+            ("a.b(1, [2])", json!("a.b(1, [2])")),
+            ("''", json!("")),
+            ("'it''s'", json!("it's")),
+            ("\"a\"", json!("a")),
+            ("'a\"b'", json!("a\"b")),
+            ("'\\n\\t\\r\\\\'", json!("\n\t\r\\")),
+            ("'\\x41\\u00e9\\U0001f600'", json!("A\u{e9}\u{1f600}")),
+            ("[1, [2, ], ]", json!([1, [2]])),
+            ("(1, 2)", json!([1, 2])),
+            ("{'a': 1, 2: {}}", json!({ "a": 1, "2": {} })),
+        ] {
+            assert_eq!(cell(text), Some(value), "{text}");
+        }
+        for other in
+            ["word", "1 2", "'open", "'\\ud800'", "'\\xzz'", "{'a' 1}", "{1", "f(", "]", ""]
+        {
+            assert_eq!(cell(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn literals_nest_32_levels_and_no_more() {
+        let nested = |levels: usize| {
+            rows(&format!("[({}{},)]", "[".repeat(levels), "]".repeat(levels))).is_some()
+        };
+        assert!(nested(30) && !nested(31));
+        let beside = format!("[({})]", "[[]], ".repeat(40));
+        assert!(rows(&beside).is_some());
+    }
+
+    #[test]
+    fn an_insert_has_its_rows_after_its_values() {
+        for (sql, is_read) in [
+            ("insert into t values (1, 'a')", true),
+            ("INSERT INTO t VALUES\n(1, 'a'),\n(2, 'b');\n", true),
+            ("INSERT INTO t SELECT 1", false),
+            ("INSERT t VALUES (1)", false),
+            ("UPDATE t SET a = 1", false),
+        ] {
+            assert_eq!(inserted(sql).is_some(), is_read, "{sql}");
+        }
+    }
+
     #[test]
     fn literals_are_rows() {
         let text = "[{'id': 1, 'name': 'O\\'Neil', 'ok': True, 'none': None, 'd': datetime.date(2024, 1, 2)}]";

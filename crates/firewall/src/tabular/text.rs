@@ -64,3 +64,60 @@ fn named(line: &str, delimiter: u8) -> bool {
             && !name.ends_with(['.', '!', '?', ':'])
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_text_without_control_characters_near_the_beginning() {
+        assert_eq!(text_of(b"\xef\xbb\xbfa"), Some("a"));
+        assert_eq!(text_of(b"a\tb\r\n\x0c\x1b[0m"), Some("a\tb\r\n\x0c\x1b[0m"));
+        assert_eq!(text_of(b""), Some(""));
+        for other in [&b"a\0b"[..], b"\x01", b"a\x1f", b"\xff", b"a\xc3"] {
+            assert_eq!(text_of(other), None, "{other:?}");
+        }
+        let late = |letters: usize| [&vec![b'a'; letters][..], b"\0"].concat();
+        assert!(text_of(&late(4_095)).is_none() && text_of(&late(4_096)).is_some());
+    }
+
+    #[test]
+    fn a_table_has_the_same_cells_in_each_line_and_names_in_the_first() {
+        for (text, separator) in [
+            ("a,b\n1,2", Some(b',')),
+            ("a;b\n1;2\n\n3;4\n", Some(b';')),
+            ("a\tb,c\n1\t2,3", Some(b'\t')),
+            ("a|b\n1|2", Some(b'|')),
+            ("a,\"b\"\n1,\"2,3\"", Some(b',')),
+            ("a,b", None),
+            ("a,b\n1", None),
+            ("a,b\n1,2\n1,2,3", None),
+            ("a\n1", None),
+            ("1,2\n3,4", None),
+            ("a,\n1,2", None),
+            ("a,b.\n1,2", None),
+            ("a,b:\n1,2", None),
+            ("a,one two three four\n1,2", Some(b',')),
+            ("a,one two three four five\n1,2", None),
+            ("", None),
+            ("\n\n", None),
+        ] {
+            assert_eq!(delimiter(text), separator, "{text:?}");
+        }
+        for (length, is_name) in [(64, true), (65, false)] {
+            let text = format!("a,{}\n1,2", "b".repeat(length));
+            assert_eq!(delimiter(&text).is_some(), is_name, "{length}");
+        }
+    }
+
+    #[test]
+    fn the_last_line_of_what_is_seen_may_be_cut() {
+        let long = format!("a,b\n1,2\n{},2", "3".repeat(5_000));
+        assert_eq!(delimiter(&long), Some(b','));
+        assert_eq!(delimiter(&format!("a,b\n{},2", "3".repeat(5_000))), None);
+        let odd = format!("a,b\n{}x", "1,2\n".repeat(19));
+        assert_eq!(delimiter(&odd), Some(b','));
+        assert_eq!(delimiter(&format!("a,b\n{}x", "1,2\n".repeat(18))), None);
+        assert_eq!((cells("a,b", b','), cells("a,\"b,c\",d", b','), cells("", b',')), (2, 3, 1));
+    }
+}

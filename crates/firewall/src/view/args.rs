@@ -59,3 +59,53 @@ impl<'a> Args<'a> {
         names.map(Some).ok_or_else(problem)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn request(value: Value) -> ViewRequest {
+        let args = json!({ "a": value }).as_object().unwrap().clone();
+        ViewRequest { name: "view".to_owned(), args }
+    }
+
+    #[test]
+    fn arguments_are_of_their_kind_and_within_their_bounds() {
+        for (value, whole, truth, text, names) in [
+            (json!(null), true, true, true, true),
+            (json!(3), true, false, false, false),
+            (json!(-3), false, false, false, false),
+            (json!(1.5), false, false, false, false),
+            (json!(true), false, true, false, false),
+            (json!("a"), false, false, true, false),
+            (json!("a".repeat(1_000)), false, false, true, false),
+            (json!("a".repeat(1_001)), false, false, false, false),
+            (json!(["a"]), false, false, false, true),
+            (json!(["a", 1]), false, false, false, false),
+            (json!(vec!["a"; 256]), false, false, false, true),
+            (json!(vec!["a"; 257]), false, false, false, false),
+        ] {
+            let request = request(value);
+            let args = Args::of(&request, &["a"]).unwrap();
+            let read = [
+                args.whole("a").is_ok(),
+                args.truth("a").is_ok(),
+                args.text("a").is_ok(),
+                args.names("a").is_ok(),
+            ];
+            assert_eq!(read, [whole, truth, text, names], "{:?}", request.args);
+        }
+        let three = request(json!(3));
+        assert_eq!(Args::of(&three, &["a"]).unwrap().whole("a").unwrap(), Some(3));
+        assert_eq!(Args::of(&three, &["a", "b"]).unwrap().whole("b").unwrap(), None);
+    }
+
+    #[test]
+    fn an_argument_that_is_not_known_is_told() {
+        let error = |known: &[&str]| Args::of(&request(json!(1)), known).err().unwrap().to_string();
+        assert!(error(&[]).contains("the view `view` takes no `args`"), "{}", error(&[]));
+        assert!(error(&["b"]).contains("argument"), "{}", error(&["b"]));
+    }
+}

@@ -111,6 +111,24 @@ mod tests {
             assert_eq!(parse(bad).unwrap_err().code(), "invalid_constraint", "{bad}");
         }
         assert!(parse(&"a.".repeat(40)).is_err());
+        let steps = |count: usize| parse(&vec!["a"; count].join("."));
+        assert_eq!(steps(32).unwrap().len(), 32);
+        assert!(steps(33).unwrap_err().to_string().contains("more than 32 steps"));
+    }
+
+    #[test]
+    fn a_key_is_written_in_quotes_where_a_path_would_read_it_otherwise() {
+        for (before, key, path) in [
+            ("", "a", "a"),
+            ("x", "a", "x.a"),
+            ("x", "a.b", "x[\"a.b\"]"),
+            ("", "a[0]", "[\"a[0]\"]"),
+            ("", "", "[\"\"]"),
+            ("x", "$a", "x[\"$a\"]"),
+            ("x", "a\"b", "x[\"a\\\"b\"]"),
+        ] {
+            assert_eq!(written(before, key), path);
+        }
     }
 
     proptest! {
