@@ -227,3 +227,19 @@ impl std::fmt::Debug for HandleStore {
         f.debug_struct("HandleStore").field("budget", &self.budget).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::digest::{Digest, Tag};
+    use weaver_types::ledger::BlobId;
+
+    use super::*;
+
+    #[test]
+    fn stored_bytes_have_a_name_where_they_lie_in_a_store() {
+        let blob = BlobId(Digest::of(Tag::BLOB, b"a"));
+        let name = blob.to_string();
+        assert_eq!(digest(&StoredBytes::Blob(blob)), Some(name));
+        assert_eq!(digest(&StoredBytes::Inline("a".to_owned())), None);
+    }
+}
