@@ -234,7 +234,11 @@ mod tests {
             ("!key", text(&format!("{{\"key\":\"{key}\",\"v\":1}}")), None),
             ("!key", text(&format!("{{\"key\":\"{key}\",\"v\":2}}")), Some("use a newer build")),
             ("!key", text("{\"key\":\"0a\",\"v\":1}"), Some("no key")),
-            ("!key", text(&format!("{{\"key\":\"{}zz\",\"v\":1}}", &key[2..])), Some("no key")),
+            (
+                "!key",
+                text(&format!("{{\"key\":\"{}zz\",\"v\":1}}", "0a".repeat(31))),
+                Some("no key"),
+            ),
             ("!key", text("{\"v\":1}"), Some("no key")),
             ("call_1", text("{\"entries\":\"00000000000000ff\",\"kind\":\"user\",\"v\":1}"), None),
             ("call_1", text("{\"kind\":\"user\",\"v\":1}"), None),
