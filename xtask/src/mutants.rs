@@ -68,7 +68,7 @@ fn of_crate(sh: &Shell, args: &Args, name: &str) -> Result<usize> {
     let tests = Tests::run(&build)?;
     let wanted = |mutant: &&Mutant| {
         let listed = args.files.is_empty() || args.files.contains(&mutant.file);
-        listed && mutant.id % args.sample.max(1) == 0
+        listed && mutant.id.is_multiple_of(args.sample.max(1))
     };
     let chosen: Vec<&Mutant> = all.iter().filter(wanted).collect();
     let compiled: Vec<&Mutant> =

@@ -322,7 +322,8 @@ mod tests {
         let mut machine = machine(1, 0);
         machine.masked = vec![0..2, 0..3];
         machine.advance(&" ".repeat(BEHIND + 1));
-        assert_eq!((machine.needed(), machine.masked), (2, vec![0..3]));
+        let first = 0..3;
+        assert_eq!((machine.needed(), machine.masked), (2, vec![first]));
     }
 
     #[derive(Default)]

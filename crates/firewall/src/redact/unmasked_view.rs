@@ -178,7 +178,8 @@ mod tests {
             let view = UnmaskedView::new(&text, &[]);
             assert_eq!(view.text(), text.replace('\u{1f}', "\u{1e}"), "{before}");
         }
-        let view = UnmaskedView::new("a\u{1f}bc\u{1f}", &[2..3]);
+        let inside = 2..3;
+        let view = UnmaskedView::new("a\u{1f}bc\u{1f}", &[inside]);
         assert_eq!(view.text(), "a\u{1e}\u{1f}c\u{1e}");
     }
 

@@ -12,6 +12,9 @@ use weaver_types::{CallId, Digest, EventKind, LogId};
 use crate::checkpoints::{change_key, key, signed, signer};
 use crate::support::{fill, ledger_of, memory, told};
 
+/// What is done to a form before it is read.
+type Edit<T> = fn(&mut T);
+
 const ROOT: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 const EMPTY: &str = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
 
@@ -193,7 +196,7 @@ fn a_receipt_that_does_not_fit_says_which_event_and_why() {
         receipt.events[1].header = text.replace(from, to).into_bytes();
     }
     let commitment = "its payload is not the one its header commits to";
-    let rows: [(fn(&mut Receipt), String); 10] = [
+    let rows: [(Edit<Receipt>, String); 10] = [
         (|r| r.events[1].header.push(b' '), event(1, "its header cannot be read")),
         (|r| rewrite(r, "log_test", "log_best"), event(1, "its header is of another log")),
         (|r| r.call = call("call_2"), event(0, "it is not of this call")),
@@ -275,7 +278,7 @@ fn a_receipt_as_bytes_has_so_many_events_and_hashes_and_no_other_fields() {
     let malformed = |why: &str| Err(format!("the receipt is malformed: {why}"));
     let list = malformed("`events` is no list of at most 1,024 events");
     let path = malformed("a proof is no list of at most 64 hashes");
-    let rows: [(fn(&mut Value), Result<(), String>); 19] = [
+    let rows: [(Edit<Value>, Result<(), String>); 19] = [
         (|v| events(v, 1_024), Ok(())),
         (|v| events(v, 1_025), list.clone()),
         (|v| v["events"] = json!({}), list),

@@ -115,7 +115,11 @@ mod tests {
             (text("[1"), json!([1]), false),
             (json!({ "type": "image" }), json!({ "a": 1 }), false),
         ] {
-            assert_eq!(repeats(&[block.clone()], &structured), is_repeated, "{block} {structured}");
+            assert_eq!(
+                repeats(std::slice::from_ref(&block), &structured),
+                is_repeated,
+                "{block} {structured}"
+            );
             assert!(!repeats(&[block.clone(), block], &structured), "two blocks");
         }
         assert!(!repeats(&[], &json!({})));
