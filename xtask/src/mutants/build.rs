@@ -87,7 +87,7 @@ impl Build {
     }
 }
 
-/// Copies what git knows of, but for one folder, and removes what it no longer knows of.
+/// Copies what git knows of, but for one folder, which is emptied: its files come with their mutants.
 fn copy_sources(sh: &Shell, copy: &Path, but: &str) -> Result<()> {
     let listed = cmd!(sh, "git ls-files --cached --others --exclude-standard").quiet().read()?;
     let _ = fs::remove_dir_all(copy.join("crates").join(but));

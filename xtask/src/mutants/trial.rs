@@ -59,6 +59,14 @@ pub struct Tests {
     reaching: HashMap<usize, Vec<usize>>,
 }
 
+/// What is broken in a process.
+enum Switch<'a> {
+    /// Nothing; the mutants that are reached are written to this file.
+    None { reached: &'a PathBuf },
+    /// This mutant.
+    On(usize),
+}
+
 /// How a process ended.
 enum End {
     Passed,
@@ -87,8 +95,8 @@ impl Tests {
         for_each(&named, |at, (program, name)| {
             let reached = std::env::temp_dir().join(format!("reached-{}-{at}", std::process::id()));
             let begin = Instant::now();
-            let variable = ("MUTANTS_REACHED", reached.as_os_str().to_owned());
-            let end = process(&build.folder, program, &[name], variable, Duration::from_secs(300));
+            let switch = Switch::None { reached: &reached };
+            let end = process(&build.folder, program, &[name], switch, Duration::from_secs(300));
             let takes = begin.elapsed();
             let ids = fs::read_to_string(&reached).unwrap_or_default();
             let _ = fs::remove_file(&reached);
@@ -146,9 +154,8 @@ impl Tests {
                 let (now, later) = rest.split_at(at_once.min(rest.len()));
                 let takes: Duration = now.iter().map(|test| test.takes).sum();
                 let names: Vec<&String> = now.iter().map(|test| &test.name).collect();
-                let variable = ("MUTANT", mutant.to_string().into());
-                let program = &now[0].program;
-                match process(&self.folder, program, &names, variable, takes * 5 + GRACE) {
+                let (program, switch) = (&now[0].program, Switch::On(mutant));
+                match process(&self.folder, program, &names, switch, takes * 5 + GRACE) {
                     Ok(End::Passed) => {}
                     Ok(End::Failed) | Err(_) => return Outcome::Caught,
                     Ok(End::Stuck) => return Outcome::Stuck,
@@ -174,13 +181,17 @@ fn process(
     folder: &PathBuf,
     program: &PathBuf,
     tests: &[&String],
-    (variable, value): (&str, std::ffi::OsString),
+    switch: Switch<'_>,
     at_most: Duration,
 ) -> Result<End> {
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    match switch {
+        Switch::None { reached } => command.env("MUTANTS_REACHED", reached),
+        Switch::On(mutant) => command.env("MUTANT", mutant.to_string()),
+    };
+    let mut child = command
         .args(["--exact", "--test-threads=1", "--quiet"])
         .args(tests)
-        .env(variable, value)
         .env("CARGO_MANIFEST_DIR", folder)
         .current_dir(folder)
         .stdin(Stdio::null())
