@@ -54,3 +54,47 @@ fn what_is_told_before_there_is_a_stream_waits_for_it() {
     let words = "notifications/resources/list_changed\"";
     read_until(&mut web.listen(&id), words);
 }
+
+/// A client that follows a call as a task has its answer already, and may have no stream but the one on
+/// which it waits for the result.
+#[test]
+fn a_question_about_a_task_comes_where_its_result_is_waited_for() {
+    let web = Web::prepared("features", "", None);
+    let id = web.open_with(json!({ "roots": {} }));
+    let session = [("mcp-session-id", id.as_str()), ("mcp-protocol-version", "2025-11-25")];
+    let arguments = json!({ "capability": "good.ask", "arguments": { "text": "roots/list" } });
+    let call = json!({ "name": "tool_execute", "arguments": arguments, "task": {} });
+    let begun = web.post(&session, &request(2, "tools/call", call)).json();
+    let task = begun["result"]["task"]["taskId"].clone();
+    assert!(task.is_string(), "{begun}");
+    let waits = |answered: &str| {
+        let get = request(3, "tasks/get", json!({ "taskId": task }));
+        let told = web.post(&session, &get).json();
+        assert_ne!(told["result"]["status"], "failed", "{told}");
+        told["result"]["status"] == answered
+    };
+    let is_asked = (0..500).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        waits("input_required")
+    });
+    assert!(is_asked, "the question waits for a stream");
+    let result = request(4, "tasks/result", json!({ "taskId": task }));
+    let mut stream = web.begin_post(&session, &result);
+    let answer = loop {
+        let event = read_until(&mut stream, "\n\n");
+        let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+        let Some(message) = data.and_then(|text| serde_json::from_str::<Value>(text).ok()) else {
+            continue;
+        };
+        if message["method"] != "roots/list" {
+            break message;
+        }
+        let related = &message["params"]["_meta"]["io.modelcontextprotocol/related-task"];
+        assert_eq!(related["taskId"], task, "{message}");
+        let roots = json!({ "roots": [{ "uri": "file:///work" }] });
+        let told = json!({ "jsonrpc": "2.0", "id": message["id"], "result": roots });
+        assert_eq!(web.post(&session, &told).status, 202);
+    };
+    assert_eq!(answer["id"], 4, "{answer}");
+    assert!(answer.to_string().contains("file:///work"), "{answer}");
+}

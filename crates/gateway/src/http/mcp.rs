@@ -288,18 +288,22 @@ pub(super) async fn get(
     let seen = seen.and_then(|seen| seen.parse().ok());
     // What the client was told or asked before it opened its first stream waits for it there.
     let seen: u64 = seen.unwrap_or_else(|| session.notices.read());
+    let listener = session.messages.listen();
     let session = Arc::downgrade(&session);
-    let events = stream::unfold((session, seen), |(session, seen)| async move {
-        // The stream ends with its session.
-        let open = session.upgrade()?;
-        match tokio::time::timeout(HEARTBEAT, open.notices.after(seen)).await {
-            Ok(next) => {
-                let (number, line) = next?;
-                Some((event(Some(&number.to_string()), &line), (session, number)))
+    let events =
+        stream::unfold((session, listener, seen), |(session, listener, seen)| async move {
+            // The stream ends with its session.
+            let open = session.upgrade()?;
+            match tokio::time::timeout(HEARTBEAT, open.notices.after(seen)).await {
+                Ok(next) => {
+                    let (number, line) = next?;
+                    Some((event(Some(&number.to_string()), &line), (session, listener, number)))
+                }
+                Err(_) => {
+                    Some((Ok(Bytes::from_static(b": waiting\n\n")), (session, listener, seen)))
+                }
             }
-            Err(_) => Some((Ok(Bytes::from_static(b": waiting\n\n")), (session, seen))),
-        }
-    });
+        });
     event_stream(Body::from_stream(events))
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use weaver_drivers::mcp::{RpcError, TimerPause};
 
 use super::client_call::ClientCall;
-use super::client_link::ClientLink;
+use super::client_link::{ClientLink, QuestionStream};
 use super::heartbeat;
 
 /// How often a client hears that its call waits for an answer.
@@ -71,7 +71,7 @@ impl AskedClient {
                 calls if calls.iter().any(|call| call.asks_in_result()) => {
                     Err(RpcError::method_not_found())
                 }
-                _ => self.link.ask(None, method, params).await,
+                _ => self.link.ask(QuestionStream::Session, method, params).await,
             }
         };
         let told = self.calls.iter().filter_map(|call| call.progress.clone()).collect::<Vec<_>>();

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::WeakSender;
 use tokio::sync::{mpsc, oneshot};
 use weaver_drivers::mcp::{CallTimer, RpcError};
 
-use super::client_link::ClientLink;
+use super::client_link::{ClientLink, QuestionStream};
 use super::parked_calls::{MAX_QUESTIONS, Question, QuestionSender};
 use super::progress_reporter::ProgressReporter;
 use super::task::Task;
@@ -116,6 +116,19 @@ impl ClientCall {
         self.in_result.is_some()
     }
 
+    /// Where its client reads more than the answer.
+    pub(crate) fn stream(&self) -> Option<&WeakSender<Vec<u8>>> {
+        self.stream.as_ref()
+    }
+
+    fn question_stream(&self) -> QuestionStream<'_> {
+        match (&self.task, &self.stream) {
+            (Some(task), _) => QuestionStream::Task(task),
+            (None, Some(stream)) => QuestionStream::Request(stream),
+            (None, None) => QuestionStream::Session,
+        }
+    }
+
     /// Asks its client, and waits for the answer. `key` is the name of the question at its server.
     pub(crate) async fn ask(
         &self,
@@ -125,7 +138,7 @@ impl ClientCall {
     ) -> Result<Value, RpcError> {
         let _input_required = self.task.as_ref().map(|task| task.ask(&mut params));
         let Some(ResultQuestions { questions, .. }) = &self.in_result else {
-            return self.link.ask(self.stream.as_ref(), method, params).await;
+            return self.link.ask(self.question_stream(), method, params).await;
         };
         let gone = || RpcError::new(-32603, "the client is gone");
         let (tell, told) = oneshot::channel();

@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::WeakSender;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
 use weaver_drivers::mcp::{LogLevel, RpcError, ServerList};
 
 use super::lines::Outbox;
 use super::message;
 use super::parked_calls::ParkedCalls;
+use super::task::Task;
 use super::watched_resource::WatchedResource;
 
 /// Most resources that one client watches.
@@ -34,6 +36,23 @@ pub(crate) struct ClientLink {
     /// Its calls that are waiting for its answers.
     pub(crate) parked: ParkedCalls,
     last_id: AtomicU64,
+    /// How many read what it is told beside the answers to its requests; `None` where what it is
+    /// told and what it is answered come the same way.
+    listeners: watch::Sender<Option<usize>>,
+    /// It has nothing more to say, so it answers nothing.
+    left: CancellationToken,
+}
+
+/// Where a client reads a question.
+#[derive(Clone, Copy)]
+pub(crate) enum QuestionStream<'a> {
+    /// Where it is told what concerns no request.
+    Session,
+    /// Where its request is answered.
+    Request(&'a WeakSender<Vec<u8>>),
+    /// Where it waits for the result of a task, or where it is told what concerns no request:
+    /// whichever it reads.
+    Task(&'a Task),
 }
 
 #[derive(Default)]
@@ -48,8 +67,6 @@ struct LinkState {
     streams: BTreeMap<String, NoticeStream>,
     /// What it is asked, by the id of the request.
     asked: BTreeMap<String, oneshot::Sender<Result<Value, RpcError>>>,
-    /// It has nothing more to say, so it answers nothing.
-    has_left: bool,
 }
 
 /// A stream of notifications that a client of the modern era has opened.
@@ -99,6 +116,24 @@ impl ClientLink {
     pub(crate) fn send_to(&self, outbox: &Outbox) {
         // A client has one way out for as long as it is there.
         let _ = self.outbox.set(outbox.downgrade());
+    }
+
+    /// What the client is told comes on streams of its own, of which none is open yet.
+    pub(crate) fn await_listeners(&self) {
+        self.listeners.send_replace(Some(0));
+    }
+
+    /// The client reads such a stream until what is given back is dropped.
+    pub(crate) fn listen(self: &Arc<Self>) -> Listener {
+        self.listeners.send_modify(|count| *count = count.map(|count| count.saturating_add(1)));
+        Listener { link: Arc::clone(self) }
+    }
+
+    /// Done when somebody reads what the client is told.
+    async fn is_heard(&self) {
+        let mut listeners = self.listeners.subscribe();
+        // The sender lives as long as the link.
+        let _ = listeners.wait_for(|count| count.is_none_or(|count| count > 0)).await;
     }
 
     /// The client has opened its session.
@@ -207,26 +242,41 @@ impl ClientLink {
         std::mem::take(&mut state.watched).into_values().chain(watched).collect()
     }
 
-    /// Asks the client of a session, and waits for its answer. A question that arose in a request goes
-    /// where the request is answered. When nobody waits any more, the client is told there.
+    /// Where the client reads a question, once it does.
+    async fn question_outbox(&self, stream: QuestionStream<'_>) -> Option<Outbox> {
+        let session = || self.outbox.get().and_then(WeakSender::upgrade);
+        match stream {
+            QuestionStream::Session => session(),
+            QuestionStream::Request(stream) => stream.upgrade().or_else(session),
+            QuestionStream::Task(task) => tokio::select! {
+                biased;
+                outbox = task.result_stream() => Some(outbox),
+                () = self.is_heard() => session(),
+            },
+        }
+    }
+
+    /// Asks the client of a session, and waits for its answer. When nobody waits any more, the client
+    /// is told where it was asked.
     pub(crate) async fn ask(
         &self,
-        request_stream: Option<&WeakSender<Vec<u8>>>,
+        stream: QuestionStream<'_>,
         method: &str,
         params: Value,
     ) -> Result<Value, RpcError> {
         if self.capabilities.get().is_none() {
             return Err(RpcError::method_not_found());
         }
-        let outbox = request_stream.and_then(WeakSender::upgrade);
-        let outbox = outbox.or_else(|| self.outbox.get().and_then(WeakSender::upgrade));
-        let outbox = outbox.ok_or_else(RpcError::method_not_found)?;
-        let id = format!("weaver-{}", self.last_id.fetch_add(1, Ordering::Relaxed));
         let gone = || RpcError::new(-32603, "the client is gone");
+        let outbox = tokio::select! {
+            outbox = self.question_outbox(stream) => outbox.ok_or_else(RpcError::method_not_found)?,
+            () = self.left.cancelled() => return Err(gone()),
+        };
+        let id = format!("weaver-{}", self.last_id.fetch_add(1, Ordering::Relaxed));
         let (tell, told) = oneshot::channel();
         {
             let mut state = self.state();
-            if state.has_left {
+            if self.left.is_cancelled() {
                 return Err(gone());
             }
             if state.asked.len() >= MAX_ASKED {
@@ -247,7 +297,7 @@ impl ClientLink {
     /// The client has nothing more to say: nobody waits for its answers.
     pub(crate) fn leave(&self) {
         let mut state = self.state();
-        state.has_left = true;
+        self.left.cancel();
         state.asked.clear();
     }
 
@@ -262,6 +312,18 @@ impl ClientLink {
 
     fn state(&self) -> MutexGuard<'_, LinkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A stream on which a client reads what it is told.
+pub(crate) struct Listener {
+    link: Arc<ClientLink>,
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let listeners = &self.link.listeners;
+        listeners.send_modify(|count| *count = count.map(|count| count.saturating_sub(1)));
     }
 }
 

@@ -121,7 +121,7 @@ impl Session {
             }
             other => {
                 if self.has_tasks(&request.params)
-                    && let Some(answered) = self.tasks.answer(&request).await
+                    && let Some(answered) = self.tasks.answer(&request, options.call.stream()).await
                 {
                     return answered;
                 }

@@ -224,6 +224,7 @@ impl Server {
         let client = self.client(owner)?;
         let requests = Arc::new(Requests::new(Arc::clone(&client), Arc::default()));
         let (outbox, lines) = mpsc::channel(MAX_ANSWERS);
+        client.link.await_listeners();
         let linked = LinkedClient::of(&client, &outbox);
         let linked = tokio::sync::Mutex::new(Some(linked));
         let lines = tokio::sync::Mutex::new(lines);

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::mpsc::WeakSender;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use weaver_types::{Clock, Timestamp};
 
+use super::lines::Outbox;
 use super::message::{self, RpcError, code};
 
 /// How often a client should ask how a task is, in milliseconds.
@@ -28,6 +30,8 @@ pub(crate) struct Task {
     state: watch::Sender<TaskState>,
     /// Cancelled when the client cancels the task: its call is given up.
     cancellation: CancellationToken,
+    /// The streams on which its client waits for its result.
+    result_streams: watch::Sender<Vec<WeakSender<Vec<u8>>>>,
 }
 
 struct TaskState {
@@ -79,7 +83,8 @@ impl Task {
         let state =
             TaskState { status, message: None, questions: 0, updated: created, outcome: None };
         let (state, cancellation) = (watch::Sender::new(state), CancellationToken::new());
-        Self { id, clock, created, lifetime, state, cancellation }
+        let result_streams = watch::Sender::default();
+        Self { id, clock, created, lifetime, state, cancellation, result_streams }
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -148,6 +153,27 @@ impl Task {
             self.cancellation.cancel();
         }
         goes_on
+    }
+
+    /// Its client waits for its result on this stream, and reads there what it is asked.
+    pub(super) fn read_result_on(&self, stream: &WeakSender<Vec<u8>>) {
+        self.result_streams.send_modify(|streams| {
+            streams.retain(|stream| stream.strong_count() > 0);
+            streams.push(stream.clone());
+        });
+    }
+
+    /// A stream on which its client waits for its result, once it does.
+    pub(crate) async fn result_stream(&self) -> Outbox {
+        let mut streams = self.result_streams.subscribe();
+        loop {
+            let open = streams.borrow_and_update().iter().find_map(WeakSender::upgrade);
+            match open {
+                Some(open) => return open,
+                // The sender lives as long as the task.
+                None => _ = streams.changed().await,
+            }
+        }
     }
 
     /// Waits until it has ended; what its call was answered with.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tokio::sync::mpsc::WeakSender;
 use weaver_types::{Clock, OsRandom, random_text};
 
 use super::message::{Request, RpcError, code, shown};
@@ -76,15 +77,23 @@ impl Tasks {
         Ok(task)
     }
 
-    /// Answers a request about tasks; `None` for any other.
-    pub(crate) async fn answer(&self, request: &Request) -> Option<Result<Value, RpcError>> {
+    /// Answers a request about tasks; `None` for any other. `stream` is where its client reads more
+    /// than the answer.
+    pub(crate) async fn answer(
+        &self,
+        request: &Request,
+        stream: Option<&WeakSender<Vec<u8>>>,
+    ) -> Option<Result<Value, RpcError>> {
         let params = &request.params;
         Some(match request.method.as_str() {
             "tasks/list" => self.list(params),
             "tasks/get" => self.find(params).map(|task| task.to_json()),
             "tasks/cancel" => self.find(params).and_then(|task| task.cancel()),
             "tasks/result" => match self.find(params) {
-                Ok(task) => task.result().await,
+                Ok(task) => {
+                    stream.into_iter().for_each(|stream| task.read_result_on(stream));
+                    task.result().await
+                }
                 Err(error) => Err(error),
             },
             _ => return None,

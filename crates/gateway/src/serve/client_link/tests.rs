@@ -37,7 +37,9 @@ async fn each_question_gets_its_own_answer() {
     let (link, _outbox, mut lines) = session();
     let ask = |n: u64| {
         let link = Arc::clone(&link);
-        tokio::spawn(async move { link.ask(None, "roots/list", json!({ "n": n })).await })
+        tokio::spawn(async move {
+            link.ask(QuestionStream::Session, "roots/list", json!({ "n": n })).await
+        })
     };
     let asked = [ask(1), ask(2)];
     for _ in 0..2 {
@@ -55,7 +57,10 @@ async fn each_question_gets_its_own_answer() {
 async fn a_question_that_is_given_up_is_taken_back() {
     let (link, _outbox, mut lines) = session();
     let asking = Arc::clone(&link);
-    let asked = tokio::spawn(async move { asking.ask(None, "roots/list", json!({})).await });
+    let asked =
+        tokio::spawn(
+            async move { asking.ask(QuestionStream::Session, "roots/list", json!({})).await },
+        );
     let question = read(&lines.recv().await.unwrap());
     asked.abort();
     let told = read(&lines.recv().await.unwrap());
@@ -68,11 +73,14 @@ async fn a_question_that_is_given_up_is_taken_back() {
 async fn nobody_waits_for_the_answer_of_a_client_that_has_left() {
     let (link, _outbox, mut lines) = session();
     let asking = Arc::clone(&link);
-    let asked = tokio::spawn(async move { asking.ask(None, "roots/list", json!({})).await });
+    let asked =
+        tokio::spawn(
+            async move { asking.ask(QuestionStream::Session, "roots/list", json!({})).await },
+        );
     lines.recv().await.unwrap();
     link.leave();
     assert_eq!(asked.await.unwrap().unwrap_err().message, "the client is gone");
-    let later = link.ask(None, "roots/list", json!({})).await;
+    let later = link.ask(QuestionStream::Session, "roots/list", json!({})).await;
     assert_eq!(later.unwrap_err().message, "the client is gone");
     assert!(lines.try_recv().is_err(), "nothing is said to it any more");
 }
@@ -80,7 +88,7 @@ async fn nobody_waits_for_the_answer_of_a_client_that_has_left() {
 #[tokio::test]
 async fn a_client_without_a_session_is_asked_in_the_call_alone() {
     let (link, _outbox, _lines) = linked();
-    let none = link.ask(None, "roots/list", json!({})).await.unwrap_err();
+    let none = link.ask(QuestionStream::Session, "roots/list", json!({})).await.unwrap_err();
     assert_eq!(none.code, RpcError::method_not_found().code);
     let said = Map::from_iter([("roots".to_owned(), json!({}))]);
     let open = || ClientCall::open(&link, Some(said.clone()), CallFollowing::default());

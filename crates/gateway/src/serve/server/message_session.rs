@@ -6,6 +6,7 @@ use tokio::sync::mpsc;
 
 use super::{MAX_ANSWERS, Server, left};
 use crate::serve::client::Client;
+use crate::serve::client_link::Listener;
 use crate::serve::message;
 use crate::serve::notices::LinkedClient;
 use crate::serve::requests::{ClientReads, Requests};
@@ -48,6 +49,12 @@ impl MessageSession {
             Some(line) = lines.recv() => line,
             line = self.tools_changed() => line,
         }
+    }
+
+    /// The client reads what [`Self::next_notice`] gives, until what is given back is dropped. What it
+    /// is asked about a task waits for that, or for the request for the task's result.
+    pub(crate) fn listen(&self) -> Listener {
+        self.client.link.listen()
     }
 
     async fn tools_changed(&self) -> Vec<u8> {
