@@ -95,7 +95,7 @@ pub(super) enum Command {
     Restart(super::serve::Serve),
     /// Show the log of the daemon
     #[cfg(unix)]
-    Logs(super::daemon::Logs),
+    Logs(super::daemon::logs::Logs),
     /// Make the daemon a service of your own session (systemd, launchd)
     #[cfg(unix)]
     #[command(subcommand)]

@@ -1,25 +1,28 @@
-//! `weaver daemon`, `status`, `stop`, `restart` and `logs`.
+//! `weaver daemon`, `status`, `stop` and `restart`.
+
+pub(super) mod logs;
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::MetadataExt as _;
+use std::io::Read as _;
+use std::net::SocketAddr;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum as _};
 use serde_json::json;
-use weaver_gateway::config::{self, Config, DEFAULT_NAME, Http, NO_CONFIG_REMEDY};
+use weaver_gateway::config::{self, Config, DEFAULT_NAME, NO_CONFIG_REMEDY};
 use weaver_gateway::daemon::{
-    self, DaemonCommand, DaemonError, DaemonFolder, DaemonOptions, DaemonStatus,
+    self, DaemonCommand, DaemonEnd, DaemonError, DaemonFolder, DaemonOptions, DaemonStatus,
+    StoreClaim,
 };
 use weaver_gateway::secret::Passphrase;
 use weaver_gateway::serve::{Farewell, ServeError, ServeOptions};
 use weaver_text::escape;
 use zeroize::Zeroizing;
 
-use super::serve::{LogFormatArgument, Serve};
+use super::serve::{LogFormatArgument, LogPassphrase, Serve};
 use super::shared_args::Json;
 use super::{Exit, Failure, config_path, logging, output, serve};
 use crate::output::OutputFormat;
@@ -36,7 +39,8 @@ pub(super) struct Daemon {
     /// Read the passphrase of the log's key from this open file descriptor
     #[arg(long, value_name = "N")]
     pub(super) log_passphrase_fd: Option<u32>,
-    /// Serve clients over HTTP at this loopback address too: `127.0.0.1:8700`
+    /// Serve clients over HTTP at this loopback address too, or in place of the one under `[http]`:
+    /// `127.0.0.1:8700`
     #[arg(long, value_name = "ADDRESS")]
     pub(super) http: Option<String>,
     /// End after so many seconds without a client
@@ -59,24 +63,8 @@ pub(super) struct DaemonVerb {
     pub(super) output: Json,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct Logs {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
-        value_parser = crate::config_path::named)]
-    pub(super) config: PathBuf,
-    /// Show so many lines from the end
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    pub(super) lines: usize,
-    /// Go on as lines are added
-    #[arg(long, short)]
-    pub(super) follow: bool,
-}
-
 /// After how many seconds without a client a daemon ends that a client started.
 const IDLE_EXIT: u64 = 60;
-/// How much of the log is looked at for its last lines, in bytes.
-const MAX_LOG: u64 = 256 * 1024;
 /// The longest passphrase that is handed on, in bytes.
 const MAX_PASSPHRASE: u64 = 4096;
 
@@ -107,28 +95,50 @@ pub(super) fn run(args: &Daemon) -> Result<Exit, Failure> {
     }
 }
 
+/// Runs the daemon, anew for each configuration that comes into force while it runs.
 fn start(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failure> {
-    let config = config::load(absolute(&args.config)?)?;
-    logging::start(args.log_format.or(&config.telemetry));
-    let store = config.store.clone();
-    let log_key = serve::log_key(&config, args.log_passphrase_fd)?;
-    let unsigned_development = args.unsigned_development;
-    let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
-    let http = args
-        .http
-        .as_deref()
-        .map(Http::at)
-        .transpose()
-        .map_err(|problem| Failure::new(Exit::Usage, "daemon.http", problem))?;
-    if let Some(http) = http.as_ref().filter(|http| !http.listen.ip().is_loopback()) {
-        let message = format!("{} can be reached from other machines", http.listen);
-        return Err(Failure::new(Exit::Usage, "daemon.http", message)
-            .next("write it under `[http]` in weaver.toml, with `proxy_ends_tls = true`"));
+    let how = DaemonOptions {
+        idle_exit: args.idle_exit.map(Duration::from_secs),
+        http: args.http.as_deref().map(http_address).transpose()?,
+    };
+    let mut passphrase = LogPassphrase::new(args.log_passphrase_fd);
+    let mut ready = Some(ready);
+    let mut claim: Option<StoreClaim> = None;
+    loop {
+        let config = config::load(absolute(&args.config)?)?;
+        logging::start(args.log_format.or(&config.telemetry));
+        let store = config.store.clone();
+        let log_key = passphrase.open_key(&config)?;
+        let unsigned_development = args.unsigned_development;
+        let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
+        // The store stays claimed between two configurations, unless it is another one.
+        claim = claim.filter(|claim| claim.is_of(&store));
+        let claimed = match claim.take() {
+            Some(claimed) => claimed,
+            None => StoreClaim::of_store(&store).map_err(|error| failed(&store, error))?,
+        };
+        let claimed = claim.insert(claimed);
+        let tell_ready = || ready.take().into_iter().for_each(|ready| ready());
+        let ended = daemon::run(config, options, how, claimed, tell_ready);
+        match ended.map_err(|error| failed(&store, error))? {
+            DaemonEnd::Over => return Ok(Exit::Ok),
+            DaemonEnd::Reconfigured => {}
+        }
     }
-    let idle_exit = args.idle_exit.map(Duration::from_secs);
-    let how = DaemonOptions { idle_exit, http };
-    daemon::run(config, options, how, ready).map_err(|error| failed(&store, error))?;
-    Ok(Exit::Ok)
+}
+
+/// The address of `--http`. Others are for the configuration, which says how they are protected.
+fn http_address(text: &str) -> Result<SocketAddr, Failure> {
+    let address = config::listen_address(text)
+        .map_err(|problem| Failure::new(Exit::Usage, "daemon.http", problem))?;
+    if !address.ip().is_loopback() {
+        let message = format!("{address} can be reached from other machines");
+        return Err(Failure::new(Exit::Usage, "daemon.http", message).next(
+            "write it as `listen` under `[http]` in weaver.toml, with `cert` and `key`, or with \
+             `proxy_ends_tls = true`",
+        ));
+    }
+    Ok(address)
 }
 
 /// Tells the service manager that started this that clients can connect (sd_notify(3)).
@@ -209,6 +219,9 @@ pub(super) fn failed(store: &Path, error: DaemonError) -> Failure {
         }
         DaemonError::NotRunning => Failure::new(Exit::Unknown, code, DaemonError::NotRunning),
         DaemonError::Running => Failure::new(Exit::Store, code, DaemonError::Running),
+        error @ (DaemonError::NotOwn { .. } | DaemonError::Open { .. }) => {
+            Failure::new(Exit::Store, code, error)
+        }
         error => Failure::new(Exit::Internal, code, error),
     }
 }
@@ -238,7 +251,8 @@ fn shown(status: &DaemonStatus) -> String {
         status.config.display()
     );
     if let Some(address) = status.http {
-        out.push_str(&format!("clients over HTTP: http://{address}/mcp\n"));
+        let scheme = if status.https { "https" } else { "http" };
+        out.push_str(&format!("clients over HTTP: {scheme}://{address}/mcp\n"));
     }
     let server = &status.server;
     out.push_str(&output::bold("\nClients\n"));
@@ -305,6 +319,8 @@ pub(super) fn stop(args: &DaemonVerb) -> Result<Exit, Failure> {
 pub(super) fn restart(args: &Serve) -> Result<Exit, Failure> {
     let config = absolute(&args.config)?;
     let store = config::store_of(&config)?;
+    // One that could not start would leave clients over HTTP without any.
+    check_log_passphrase(&config::load(&config)?, args.log_passphrase_fd)?;
     match daemon::end(&store, Farewell::Restarting) {
         Ok(()) | Err(DaemonError::NotRunning) => {}
         Err(error) => return Err(failed(&store, error)),
@@ -314,46 +330,16 @@ pub(super) fn restart(args: &Serve) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-pub(super) fn logs(args: &Logs) -> Result<Exit, Failure> {
-    let store = store_of(&args.config)?;
-    let path = DaemonFolder::of_store(&store).log();
-    let mut file = File::open(&path).map_err(|error| {
-        let message = format!("{}: {error}", path.display());
-        Failure::new(Exit::Unknown, "daemon.log", message)
-            .next("there is a log once a client has started the daemon")
-    })?;
-    let length = file.metadata().map_err(Failure::from)?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(MAX_LOG))).map_err(Failure::from)?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(Failure::from)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().collect();
-    for line in lines.get(lines.len().saturating_sub(args.lines)..).unwrap_or_default() {
-        output::line(line)?;
-    }
-    if args.follow {
-        follow(file, &path)?;
-    }
-    Ok(Exit::Ok)
-}
-
-/// Shows what is added, until the output is closed. A log that was begun anew is gone on with.
-fn follow(mut file: File, path: &Path) -> Result<(), Failure> {
-    loop {
-        let is_replaced = match (file.metadata(), path.metadata()) {
-            (Ok(open), Ok(named)) => open.ino() != named.ino(),
-            _ => false,
-        };
-        let mut bytes = Vec::new();
-        match file.read_to_end(&mut bytes) {
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error.into()),
-            _ => output::text(&String::from_utf8_lossy(&bytes))?,
+/// Refuses to have a daemon started that could not open the key of its log.
+pub(super) fn check_log_passphrase(
+    config: &Config,
+    descriptor: Option<u32>,
+) -> Result<(), Failure> {
+    match &config.log.signing {
+        Some(signing) if signing.passphrase.is_none() && descriptor.is_none() => {
+            Err(serve::no_passphrase(&signing.key))
         }
-        if is_replaced && let Ok(fresh) = File::open(path) {
-            file = fresh;
-            continue;
-        }
-        std::thread::sleep(Duration::from_millis(200));
+        _ => Ok(()),
     }
 }
 

@@ -157,7 +157,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         #[cfg(unix)]
         Command::Restart(args) => daemon::restart(&args),
         #[cfg(unix)]
-        Command::Logs(args) => daemon::logs(&args),
+        Command::Logs(args) => daemon::logs::run(&args),
         #[cfg(unix)]
         Command::Clients(args) => clients::run(args),
         #[cfg(unix)]

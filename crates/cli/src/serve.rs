@@ -1,7 +1,7 @@
 //! `weaver serve`.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use weaver_gateway::config::{self, Config, LogFormat, Telemetry};
@@ -114,7 +114,6 @@ fn shim_options(args: &Serve) -> Result<ShimOptions, Failure> {
         profile: args.profile.clone(),
         folder: std::env::current_dir().ok(),
         label: args.label.clone().unwrap_or_else(|| "client".to_owned()),
-        resumed: false,
     };
     Ok(ShimOptions { folder, command, request })
 }
@@ -128,7 +127,7 @@ fn standalone(args: &Serve) -> Result<Exit, Failure> {
     let config = config::load(&args.config)?;
     logging::start(args.log_format.or(&config.telemetry));
     let store = config.store.clone();
-    let log_key = log_key(&config, args.log_passphrase_fd)?;
+    let log_key = LogPassphrase::new(args.log_passphrase_fd).open_key(&config)?;
     let unsigned_development = args.unsigned_development;
     let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
     serve::run(config, options, args.profile.as_deref()).map_err(|error| match error {
@@ -152,25 +151,48 @@ pub(super) fn client_descriptor() -> Failure {
         .next("use another one")
 }
 
-/// The key of the log, where the configuration names one. Standard input is the client's.
-pub(super) fn log_key(
-    config: &Config,
+/// Where the passphrase of the log's key comes from: a descriptor, which can be read once, or what the
+/// configuration says.
+pub(super) struct LogPassphrase {
     descriptor: Option<u32>,
-) -> Result<Option<SigningKey>, Failure> {
-    let refused = |message: String| Failure::new(Exit::Usage, "serve.log_passphrase", message);
-    let Some(signing) = &config.log.signing else {
-        return match descriptor {
-            None => Ok(None),
-            Some(_) => Err(refused("there is a passphrase and no key for it".to_owned())
-                .next("write `key = \"log.key\"` under `[log]`, or leave the option out")),
-        };
-    };
-    match descriptor {
-        None => Err(refused(format!("{} needs its passphrase", signing.key.display()))
-            .next("hand it over: `weaver serve --log-passphrase-fd 3 3< <(pass show weaver-log)`")),
-        Some(fd) => {
-            let file = KeyFile::read(&signing.key)?;
-            Ok(Some(file.open(&Passphrase::from_descriptor(fd)?)?))
-        }
+    read: Option<Passphrase>,
+}
+
+impl LogPassphrase {
+    pub(super) fn new(descriptor: Option<u32>) -> Self {
+        Self { descriptor, read: None }
     }
+
+    /// The key of the log, where the configuration names one. Standard input is the client's.
+    pub(super) fn open_key(&mut self, config: &Config) -> Result<Option<SigningKey>, Failure> {
+        let refused = |message: String| Failure::new(Exit::Usage, "serve.log_passphrase", message);
+        let Some(signing) = &config.log.signing else {
+            return match self.descriptor {
+                None => Ok(None),
+                Some(_) => Err(refused("there is a passphrase and no key for it".to_owned())
+                    .next("write `key = \"log.key\"` under `[log]`, or leave the option out")),
+            };
+        };
+        let file = KeyFile::read(&signing.key)?;
+        let key = match (self.descriptor, &signing.passphrase) {
+            (Some(descriptor), _) => {
+                if self.read.is_none() {
+                    self.read = Some(Passphrase::from_descriptor(descriptor)?);
+                }
+                self.read.as_ref().map(|passphrase| file.open(passphrase)).transpose()?
+            }
+            (None, Some(source)) => Some(file.open(&Passphrase::from_source(source)?)?),
+            (None, None) => return Err(no_passphrase(&signing.key)),
+        };
+        Ok(key)
+    }
+}
+
+/// The log has a key, and nothing says where its passphrase is.
+pub(super) fn no_passphrase(key: &Path) -> Failure {
+    let message = format!("{} needs its passphrase", key.display());
+    Failure::new(Exit::Usage, "serve.log_passphrase", message).next(
+        "say where it is: `passphrase = { command = [\"pass\", \"show\", \"weaver-log\"] }` under \
+         `[log]`; or hand it over: `weaver serve --log-passphrase-fd 3 3< <(pass show weaver-log)`",
+    )
 }

@@ -200,6 +200,8 @@ fn home() -> Result<PathBuf, Failure> {
 }
 
 fn install(of: &Of) -> Result<Exit, Failure> {
+    // Nobody hands a service its passphrase.
+    daemon::check_log_passphrase(&config::load(daemon::absolute(&of.config)?)?, None)?;
     let (files, home) = (files_of(of)?, home()?);
     // Nothing is written where one of the files is somebody else's.
     for file in &files {

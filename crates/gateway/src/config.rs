@@ -67,7 +67,7 @@ use crate::secret::{Keychain as _, KeychainError, SystemKeychain};
 
 pub use definition::{json_schema, reference};
 pub use error::ConfigErrors;
-pub use http::{Http, ListenAddressError, TlsFiles};
+pub use http::{Http, ListenAddressError, TlsFiles, listen_address};
 pub use log::{CheckpointTarget, Log, Signing, Target};
 pub use memory::Memory;
 pub use oauth::{IntrospectionClient, OAuthResource};
@@ -146,6 +146,8 @@ pub struct Config {
     pub servers_file: Option<PathBuf>,
     /// The file of variables, where one is named.
     pub environment_file: Option<PathBuf>,
+    /// Every file that any of this was read from.
+    pub files: BTreeSet<PathBuf>,
     /// The servers, in the order of their names; disabled ones are left out.
     pub upstreams: Vec<Upstream>,
     /// The operator's own tools, in the order of their names.

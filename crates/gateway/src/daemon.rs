@@ -22,6 +22,7 @@ mod start;
 
 use std::fs::File;
 use std::io;
+use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener as StdListener, UnixStream};
 use std::path::Path;
@@ -40,7 +41,7 @@ pub use hello::{DaemonStatus, SessionRequest};
 pub use shim::{ShimOptions, run_shim};
 pub use start::DaemonCommand;
 
-use crate::config::{Config, Http};
+use crate::config::{self, Config, Http};
 use crate::http::{self, HttpGateway};
 use crate::serve::{self, Farewell, ServeOptions, Server};
 use connection::Daemon;
@@ -58,13 +59,13 @@ const LAST_WRITES: Duration = Duration::from_secs(5);
 const IDLE_LOOK: Duration = Duration::from_secs(1);
 
 /// How a daemon runs.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct DaemonOptions {
     /// After how long without a client it ends; it does not without a value, nor where it listens
     /// for clients over HTTP.
     pub idle_exit: Option<Duration>,
-    /// Where it listens for clients over HTTP, in place of what the configuration says.
-    pub http: Option<Http>,
+    /// Where it listens for clients over HTTP, in place of the address of the configuration.
+    pub http: Option<SocketAddr>,
 }
 
 /// Writes no more to the standard output of whoever started this process, who may wait for its end.
@@ -84,21 +85,59 @@ pub fn leave_session() {
     let _ = rustix::process::setsid();
 }
 
-/// Runs the daemon of a configuration's store until it is told to end. `ready` is called once, when
-/// clients can connect.
+/// A store that no other daemon gets while this is there.
+#[derive(Debug)]
+pub struct StoreClaim {
+    folder: DaemonFolder,
+    /// The socket that a service manager passed.
+    inherited: Option<StdListener>,
+    _for_life: File,
+}
+
+impl StoreClaim {
+    /// Claims a store for a daemon. One that is about to end is waited for.
+    ///
+    /// # Errors
+    /// [`DaemonError`], when another daemon owns the store, or its folder cannot be used.
+    pub fn of_store(store: &Path) -> Result<Self, DaemonError> {
+        let folder = DaemonFolder::of_store(store);
+        folder.prepare()?;
+        let inherited = inherited_socket::take(&folder)?;
+        let for_life = lock_for_life(&folder, inherited.as_ref())?;
+        Ok(Self { folder, inherited, _for_life: for_life })
+    }
+
+    /// Whether this is the claim to a store.
+    #[must_use]
+    pub fn is_of(&self, store: &Path) -> bool {
+        self.folder == DaemonFolder::of_store(store)
+    }
+}
+
+/// Why a daemon has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DaemonEnd {
+    /// It was told to end, nobody needed it, or another takes its place.
+    Over,
+    /// Its configuration is another one now, and nobody but its host opens the next daemon.
+    Reconfigured,
+}
+
+/// Runs the daemon of a configuration's store until it is told to end, or the configuration is
+/// another one. `ready` is called once, when clients can connect.
 ///
 /// # Errors
-/// [`DaemonError`], when another daemon owns the store, or the gateway cannot be opened.
+/// [`DaemonError`], when the gateway cannot be opened, or not at the address for HTTP.
 pub fn run(
     config: Config,
     options: ServeOptions,
     daemon: DaemonOptions,
+    claim: &StoreClaim,
     ready: impl FnOnce(),
-) -> Result<(), DaemonError> {
-    let folder = DaemonFolder::of_store(&config.store);
-    folder.prepare()?;
-    let inherited = inherited_socket::take(&folder)?;
-    let _for_life = lock_for_life(&folder, inherited.as_ref())?;
+) -> Result<DaemonEnd, DaemonError> {
+    let folder = &claim.folder;
+    let inherited = claim.inherited.as_ref().map(StdListener::try_clone).transpose();
+    let inherited = inherited.map_err(DaemonError::connection)?;
     let runtime = serve::runtime()?;
     let ended = runtime.block_on(async {
         let unsigned_development = options.unsigned_development;
@@ -124,14 +163,20 @@ pub fn run(
             cut,
         };
         let shared = Arc::new(shared);
-        let web = daemon.http.or_else(|| shared.server.config().http.clone());
+        let configured = shared.server.config().http.clone();
+        let web = match daemon.http {
+            // Only the address is another one.
+            Some(listen) => Some(Http { listen, ..configured.unwrap_or(Http::at(listen)) }),
+            None => configured,
+        };
         let idle_exit = daemon.idle_exit.filter(|_| web.is_none());
         if let Some(settings) = web {
             listen_http(&shared, settings).await?;
         }
         ready();
         let own = socket_of(&shared);
-        let farewell = accept(&shared, &listener, ending, idle_exit).await?;
+        let ending = accept(&shared, &listener, ending, idle_exit).await?;
+        let end = ending.end;
         // Whoever comes from here on waits for the next daemon. Where the folder was removed and
         // made again, the socket there is another daemon's; one that was passed is the service
         // manager's, which keeps it and starts the next daemon when somebody connects.
@@ -139,8 +184,8 @@ pub fn run(
         if !is_inherited && own.is_some() && socket_of(&shared) == own {
             let _ = std::fs::remove_file(folder.socket());
         }
-        wind_up(shared, farewell).await;
-        Ok(())
+        wind_up(shared, ending).await;
+        Ok(end)
     });
     runtime.shutdown_timeout(Duration::from_secs(2));
     ended
@@ -170,6 +215,7 @@ fn lock_for_life(
 struct Ending {
     farewell: Farewell,
     patience: Duration,
+    end: DaemonEnd,
 }
 
 /// A socket that listens under a name of its own is renamed onto the address, so that no connection
@@ -223,25 +269,41 @@ async fn accept(
     // A timer of its own: however often clients come, it is looked.
     let mut look = tokio::time::interval(IDLE_LOOK);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let by_signal = Ending { farewell: Farewell::Restarting, patience: DRAIN_AT_SIGNAL };
+    let mut hung_up = signal(SignalKind::hangup()).map_err(DaemonError::connection)?;
+    let over = |farewell, patience| Ok(Ending { farewell, patience, end: DaemonEnd::Over });
+    // Where a client started it, the next one comes with the next client.
+    let reconfigured = match idle_exit {
+        Some(_) => DaemonEnd::Over,
+        None => DaemonEnd::Reconfigured,
+    };
+    let for_next = Ending { farewell: Farewell::Restarting, patience: DRAIN, end: reconfigured };
     loop {
         tokio::select! {
             biased;
-            _ = terminated.recv() => return Ok(by_signal),
-            _ = interrupted.recv() => return Ok(by_signal),
-            Some(farewell) = ending.recv() => return Ok(Ending { farewell, patience: DRAIN }),
+            _ = terminated.recv() => return over(Farewell::Restarting, DRAIN_AT_SIGNAL),
+            _ = interrupted.recv() => return over(Farewell::Restarting, DRAIN_AT_SIGNAL),
+            _ = hung_up.recv() => {
+                if watch.may_reopen(shared) {
+                    tracing::warn!("told to read the configuration again; the daemon begins anew");
+                    return Ok(for_next);
+                }
+            }
+            Some(farewell) = ending.recv() => return over(farewell, DRAIN),
             _ = look.tick() => {
                 log_rotation::rotate(&folder);
                 if shared.server.is_busy() {
                     idle_since = Instant::now();
                 }
-                if let Some(reason) = watch.reason_to_end(shared) {
-                    tracing::info!("{reason}; the daemon makes way for another");
-                    return Ok(Ending { farewell: Farewell::Restarting, patience: DRAIN });
+                if socket_of(shared) != watch.socket {
+                    tracing::info!("the socket was removed; the daemon makes way for another");
+                    return over(Farewell::Restarting, DRAIN);
+                }
+                if watch.is_reconfigured(shared) {
+                    return Ok(for_next);
                 }
                 if idle_exit.is_some_and(|idle| idle_since.elapsed() >= idle) {
                     tracing::info!("no client for long; the daemon ends");
-                    return Ok(Ending { farewell: Farewell::Restarting, patience: DRAIN });
+                    return over(Farewell::Restarting, DRAIN);
                 }
             }
             accepted = listener.accept() => {
@@ -271,26 +333,30 @@ struct Watch {
 }
 
 impl Watch {
-    /// Why the daemon is to end, where it is.
-    fn reason_to_end(&mut self, shared: &Daemon) -> Option<&'static str> {
-        if socket_of(shared) != self.socket {
-            return Some("the socket was removed");
-        }
+    /// Whether the configuration is another one, which can be used; the log tells what changed.
+    fn is_reconfigured(&mut self, shared: &Daemon) -> bool {
         let stamp = ConfigStamp::of(shared.server.config());
-        if stamp == shared.config || self.refused == Some(stamp) {
-            return None;
+        if stamp == shared.config || self.refused.as_ref() == Some(&stamp) {
+            return false;
         }
-        match shared.replaced() {
-            Ok(true) => Some("the configuration was changed"),
-            Ok(false) => None,
-            Err(errors) => {
-                tracing::error!(
-                    "the changed configuration cannot be used, the old one stays in force: {errors}"
-                );
-                self.refused = Some(stamp);
-                None
-            }
+        let difference = shared.config.difference(&stamp);
+        self.refused = Some(stamp);
+        let usable = self.may_reopen(shared);
+        if usable {
+            tracing::warn!("the configuration was changed, the daemon begins anew: {difference}");
         }
+        usable
+    }
+
+    /// Whether the configuration as it is now can be used; the log tells why not.
+    fn may_reopen(&self, shared: &Daemon) -> bool {
+        let read = config::load(&shared.server.config().file);
+        if let Err(errors) = &read {
+            tracing::error!(
+                "the changed configuration cannot be used, the old one stays in force: {errors}"
+            );
+        }
+        read.is_ok()
     }
 }
 

@@ -334,6 +334,61 @@ fn a_folder_that_others_can_enter_is_refused_with_the_remedy() {
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
 }
 
+/// Whoever listens there would read everything that clients say, and could answer it.
+#[test]
+fn a_stranger_at_the_address_is_not_taken_for_the_daemon() {
+    let shared = Shared::new("");
+    let folder = shared.0.path(".weaver/ledger.db.run");
+    fs::create_dir_all(&folder).unwrap();
+    let squatter = UnixListener::bind(shared.socket()).unwrap();
+    squatter.set_nonblocking(true).unwrap();
+    let nobody = rustix::process::getuid().is_root().then_some(65_534);
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+    if nobody.is_some() {
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+        std::os::unix::fs::chown(&folder, nobody, nobody).unwrap();
+    }
+    let mut client = shared.start(&[]);
+    let refused = client.request("initialize", crate::client::initialize());
+    let wanted = if nobody.is_some() { "not a folder of this user" } else { "chmod 700" };
+    assert!(refused["error"]["message"].as_str().unwrap().contains(wanted), "{refused}");
+    client.end();
+    let asked = shared.verb("status", &["--json"]);
+    assert!(asked.code != 0 && asked.err.contains("daemon.folder"), "{asked:?}");
+    assert!(squatter.accept().is_err(), "nobody spoke to it");
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The folder keeps other users out; where a system does not look at it, the daemon looks who comes.
+#[test]
+fn a_connection_of_another_user_is_refused() {
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    let shared = Shared::new("");
+    let mut client = shared.open();
+    let folder = shared.0.path(".weaver/ledger.db.run");
+    let opened = [(&folder, 0o755), (&shared.socket(), 0o777)];
+    for (path, mode) in opened {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    for above in folder.ancestors().skip(1).take_while(|above| *above != std::env::temp_dir()) {
+        fs::set_permissions(above, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let script = "my $s = IO::Socket::UNIX->new($ARGV[0]) or die $!; \
+        print 'it read ', sysread($s, my $answer, 100);";
+    let mut knock = Command::new("perl");
+    knock.args(["-MIO::Socket::UNIX", "-e", script]).arg(shared.socket()).current_dir("/");
+    let said = std::os::unix::process::CommandExt::uid(&mut knock, 65_534).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+    assert!(out.contains("it read 0"), "{out} {err}");
+    let log = fs::read_to_string(folder.join("daemon.log")).unwrap();
+    assert!(log.contains("another user was refused"), "{log}");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    assert!(reads(&mut client));
+    client.finish();
+}
+
 #[test]
 fn garbage_on_the_socket_is_answered_and_harms_nobody() {
     use std::io::{Read as _, Write as _};

@@ -15,8 +15,8 @@ pub(crate) struct Web {
     folder: Folder,
     address: String,
     token: String,
-    /// Keeps the daemon from ending.
-    _shim: Client,
+    /// Keeps the daemon from ending; `None` for one that no client started.
+    _shim: Option<Client>,
 }
 
 /// An HTTP answer.
@@ -64,11 +64,21 @@ impl Web {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
         command.args(["serve", "--config", &config]);
         let shim = Client::start_as(command).shaken();
+        Self::of_running(folder, Some(shim))
+    }
+
+    /// A client of the daemon that runs in a folder.
+    pub(crate) fn of_running(folder: Folder, shim: Option<Client>) -> Self {
+        let config = folder.arg("weaver.toml");
         let status = weaver(&["status", "--config", &config, "--json"]).json();
         let address = status["http"].as_str().unwrap_or_else(|| panic!("{status}")).to_owned();
         let added = weaver(&["clients", "add", "desk", "--config", &config]);
         assert_eq!(added.code, 0, "{added:?}");
         Self { folder, address, token: added.out.trim().to_owned(), _shim: shim }
+    }
+
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     /// What stands at a path, for the client that has the token.
@@ -159,7 +169,7 @@ impl Web {
     }
 
     /// Opens a session and returns its id.
-    fn open(&self) -> String {
+    pub(crate) fn open(&self) -> String {
         self.open_with(json!({}))
     }
 

@@ -41,6 +41,12 @@ impl Secret {
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
+
+    /// The text, still erased when it is dropped, for whoever opens a key with it.
+    #[must_use]
+    pub fn into_text(self) -> Zeroizing<String> {
+        self.0
+    }
 }
 
 impl fmt::Debug for Secret {

@@ -170,7 +170,7 @@ impl Config {
             ToolImplementation::Program(_) => None,
         });
         let secrets = secrets.flatten().map(|(_, source)| source);
-        state.extend(secrets.chain(self.login_secrets()).filter_map(|source| match source {
+        state.extend(secrets.chain(self.own_secrets()).filter_map(|source| match source {
             SecretSource::File(path) => Some(path.clone()),
             SecretSource::Env(_) | SecretSource::Command(_) => None,
         }));
@@ -183,15 +183,17 @@ impl Config {
 }
 
 impl Config {
-    /// Where the secrets come from with which the gateway proves who it is to issuers.
-    fn login_secrets(&self) -> impl Iterator<Item = &SecretSource> {
+    /// Where the secrets come from with which the gateway proves who it is to issuers, and with which
+    /// it opens the key of the log.
+    fn own_secrets(&self) -> impl Iterator<Item = &SecretSource> {
         let here = self.http.iter().filter_map(|http| http.oauth.as_ref());
         let here = here.flat_map(|oauth| oauth.introspection.values().map(|client| &client.secret));
         let there = self.upstreams.iter().filter_map(|upstream| match &upstream.transport {
             Transport::Http { login, .. } => login.client_secret.as_ref(),
             Transport::Stdio { .. } => None,
         });
-        here.chain(there)
+        let log = self.log.signing.iter().filter_map(|signing| signing.passphrase.as_ref());
+        here.chain(there).chain(log)
     }
 }
 

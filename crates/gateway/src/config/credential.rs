@@ -42,6 +42,7 @@ pub(super) fn authority(
     out: &mut Vec<Finding>,
 ) -> Option<Authority> {
     let path = context.base.join(expanded(node, context, out)?);
+    context.note_file(&path);
     let read = bounded_file::bytes(&path, MAX_PEM).map_err(|error| error.to_string());
     let read = read.and_then(|pem| Authority::from_pem(&pem).map_err(|error| error.to_string()));
     read.inspect_err(|problem| {

@@ -1,6 +1,7 @@
 //! Texts of the configuration in which variables stand, and programs that are named in it.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use weaver_policy::Finding;
@@ -13,6 +14,15 @@ pub(super) struct ExpansionContext<'a> {
     /// Relative paths start here.
     pub(super) base: &'a Path,
     pub(super) lookup: Lookup<'a>,
+    /// The files that entries were read from.
+    pub(super) files: &'a RefCell<BTreeSet<PathBuf>>,
+}
+
+impl ExpansionContext<'_> {
+    /// Part of the configuration comes from this file.
+    pub(super) fn note_file(&self, path: &Path) {
+        self.files.borrow_mut().insert(path.to_path_buf());
+    }
 }
 
 /// A text in which variables are replaced.

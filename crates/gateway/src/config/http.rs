@@ -42,14 +42,19 @@ pub struct TlsFiles {
 
 impl Http {
     /// The settings for this address, and nothing else allowed.
-    ///
-    /// # Errors
-    /// [`ListenAddressError`], when this is no address with a port.
-    pub fn at(listen: &str) -> Result<Self, ListenAddressError> {
-        let listen: SocketAddr = listen.parse().map_err(|_| ListenAddressError)?;
+    #[must_use]
+    pub fn at(listen: SocketAddr) -> Self {
         let (hosts, origins) = (Vec::new(), Vec::new());
-        Ok(Self { listen, hosts, origins, anonymous: false, oauth: None, tls: None })
+        Self { listen, hosts, origins, anonymous: false, oauth: None, tls: None }
     }
+}
+
+/// Reads an address with a port.
+///
+/// # Errors
+/// [`ListenAddressError`], when it is none.
+pub fn listen_address(text: &str) -> Result<SocketAddr, ListenAddressError> {
+    text.parse().map_err(|_| ListenAddressError)
 }
 
 /// Reads the section.
@@ -67,8 +72,8 @@ pub(super) fn read(
         ));
         return None;
     };
-    let http = match Http::at(listen.text()?) {
-        Ok(http) => http,
+    let http = match listen_address(listen.text()?) {
+        Ok(address) => Http::at(address),
         Err(remedy) => {
             let message = format!("`{}` is no address", shown(listen.text()?));
             out.push(listen.finding("config.http_address", message, remedy.to_string()));

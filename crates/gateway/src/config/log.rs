@@ -9,11 +9,14 @@ use weaver_trace_store::checkpoint::{KeyUse, VerifierKey};
 use weaver_trace_store::retention::{LEAST_AGE, Retention, Rule};
 use weaver_types::{EventKind, PrincipalId};
 
+use super::credential;
 use super::expansion::ExpansionContext;
 use super::node::{Node, shown};
+use super::tool::SecretSource;
 
 /// What says how a log is signed, and is of no use without its key.
-const SIGNING: [&str; 5] = ["every_events", "every_seconds", "publish", "witnesses", "quorum"];
+const SIGNING: [&str; 6] =
+    ["passphrase", "every_events", "every_seconds", "publish", "witnesses", "quorum"];
 const DAY: u64 = 24 * 60 * 60;
 
 /// Settings of the log.
@@ -30,6 +33,8 @@ pub struct Log {
 pub struct Signing {
     /// The encrypted key file.
     pub key: PathBuf,
+    /// Where its passphrase comes from, unless whoever starts the gateway hands it over.
+    pub passphrase: Option<SecretSource>,
     /// A checkpoint is due after so many events.
     pub every_events: u64,
     /// And after this time, if there was any event.
@@ -109,7 +114,9 @@ pub(super) fn read(
         out.push(node.finding("config.range", message, "name more, or want fewer"));
     }
     let witnesses = witnesses.iter().filter_map(|node| witness(node, out)).collect();
-    let signing = key.map(|key| Signing { key, every_events, every, targets, witnesses, quorum });
+    let passphrase = get("passphrase").and_then(|node| credential::source(node, context, out));
+    let signing =
+        key.map(|key| Signing { key, passphrase, every_events, every, targets, witnesses, quorum });
     Log { signing, retention }
 }
 

@@ -6,17 +6,23 @@ use std::path::Path;
 use weaver_firewall::Firewall;
 use weaver_policy::Finding;
 
+use super::expansion::ExpansionContext;
 use super::node::Node;
 
 /// The most bytes of a rule file.
 const MAX_RULES: u64 = 1 << 20;
 
 /// Reads the files that a list names, and tries their rules.
-pub(super) fn read(node: &Node, base: &Path, out: &mut Vec<Finding>) -> Vec<String> {
+pub(super) fn read(
+    node: &Node,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for item in node.list() {
         let Some(name) = item.text() else { continue };
-        let path = base.join(name);
+        let path = context.base.join(name);
+        context.note_file(&path);
         let text = match text(&path) {
             Ok(text) => text,
             Err(error) => {

@@ -1,5 +1,6 @@
 //! Resolves the parsed tree into consistent settings, and reports all problems at once.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -56,7 +57,12 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let (file, toml, mut out) = (parsed.file.as_path(), &parsed.toml, Vec::new());
     ROOT.check(toml, &mut out);
     let base = file.parent().unwrap_or(Path::new("")).to_path_buf();
-    let context = ExpansionContext { base: &base, lookup };
+    let files = RefCell::default();
+    let context = ExpansionContext { base: &base, lookup, files: &files };
+    [Some(&parsed.file), parsed.servers_file.as_ref(), parsed.environment_file.as_ref()]
+        .into_iter()
+        .flatten()
+        .for_each(|file| context.note_file(file));
     let own = toml.get("tools");
     let remembered = toml.get("memory");
     let sections = ServerSections {
@@ -81,7 +87,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let word_table = word_table(setting("word_table"), &base, &mut out);
     let approval_wait = setting("approval_timeout_ms").and_then(Node::whole);
     let RunSection { settings, idle, session, placeholders, frame_tokens, redaction } =
-        run::read(file, toml.get("run"), &mut out);
+        run::read(file, toml.get("run"), &context, &mut out);
     let inbox = path(toml.get("store"), "inbox", ".weaver/inbox", &base, &mut out);
     let store = path(toml.get("store"), "path", DEFAULT_STORE, &base, &mut out);
     let memory = memory::read(remembered, &base, store.as_deref(), &mut out);
@@ -121,6 +127,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 folder,
                 servers_file: parsed.servers_file.clone(),
                 environment_file: parsed.environment_file.clone(),
+                files: files.take(),
                 upstreams,
                 tools,
             })

@@ -8,6 +8,7 @@ use weaver_policy::Finding;
 use weaver_types::{LocaleCode, Millicents, RunBudget, RunSettings, SafetyMode};
 
 use super::error::whole;
+use super::expansion::ExpansionContext;
 use super::node::Node;
 use super::redaction;
 
@@ -31,7 +32,12 @@ pub(super) struct RunSection {
 }
 
 /// Reads the section of a file.
-pub(super) fn read(file: &Path, section: Option<&Node>, out: &mut Vec<Finding>) -> RunSection {
+pub(super) fn read(
+    file: &Path,
+    section: Option<&Node>,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> RunSection {
     let get = |name: &str| section?.get(name);
     let number = |name: &str| get(name)?.whole();
     let mut budget = RunBudget::unlimited();
@@ -51,7 +57,6 @@ pub(super) fn read(file: &Path, section: Option<&Node>, out: &mut Vec<Finding>) 
         budget,
         ..RunSettings::default()
     };
-    let base = file.parent().unwrap_or(Path::new(""));
     RunSection {
         settings,
         idle: Duration::from_secs(number("idle_minutes").unwrap_or(IDLE_MINUTES) * 60),
@@ -59,7 +64,7 @@ pub(super) fn read(file: &Path, section: Option<&Node>, out: &mut Vec<Finding>) 
         placeholders: get("placeholders").and_then(Node::flag).unwrap_or(true),
         frame_tokens: number("frame_tokens").and_then(|n| u32::try_from(n).ok()),
         redaction: get("redaction_rules")
-            .map(|node| redaction::read(node, base, out))
+            .map(|node| redaction::read(node, context, out))
             .unwrap_or_default(),
     }
 }

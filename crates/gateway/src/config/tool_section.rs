@@ -95,6 +95,7 @@ fn schema(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -
         return value;
     }
     let path = context.base.join(node.text()?);
+    context.note_file(&path);
     let read =
         bounded_file::text(&path, MAX_CONFIG).map_err(|error| error.to_string()).and_then(|text| {
             canonical::parse(text.as_bytes(), Profile::Foreign).map_err(|error| error.to_string())

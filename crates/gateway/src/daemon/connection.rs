@@ -99,6 +99,7 @@ impl Daemon {
             pid: std::process::id(),
             config: self.server.config().file.clone(),
             http: self.http.get().copied(),
+            https: self.server.config().http.as_ref().is_some_and(|http| http.tls.is_some()),
             uptime_s: self.started.elapsed().as_secs(),
             server: self.server.status(),
         }

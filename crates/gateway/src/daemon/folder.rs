@@ -69,6 +69,21 @@ impl DaemonFolder {
         }
     }
 
+    /// Checks that whatever listens at the socket can only be this user's: no other one could put it
+    /// there.
+    ///
+    /// # Errors
+    /// [`DaemonError::NotRunning`], when there is no folder; [`DaemonError::NotOwn`] and
+    /// [`DaemonError::Open`], when others could write it.
+    pub(super) fn check(&self) -> Result<(), DaemonError> {
+        let above_socket = self.socket.parent().unwrap_or(&self.folder);
+        match check_private(above_socket) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(DaemonError::NotRunning),
+            Err(error) => Err(DaemonError::folder(above_socket, &error)),
+            Ok(checked) => checked,
+        }
+    }
+
     /// Takes the lock that a daemon holds as long as it lives; `None` when another one has it. The
     /// file is never removed: two processes could then hold locks on two files of one name.
     ///
@@ -128,15 +143,20 @@ fn make_private(folder: &Path) -> Result<(), DaemonError> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(&error)),
         _ => {}
     }
-    let about = fs::symlink_metadata(folder).map_err(|error| failed(&error))?;
+    check_private(folder).map_err(|error| failed(&error))?
+}
+
+/// Whether only this user can enter a folder; the outer error says why that is not known.
+fn check_private(folder: &Path) -> io::Result<Result<(), DaemonError>> {
+    let about = fs::symlink_metadata(folder)?;
     let own = about.is_dir() && about.uid() == rustix::process::getuid().as_raw();
-    if !own {
-        return Err(DaemonError::NotOwn { path: folder.to_path_buf() });
-    }
-    if about.mode() & 0o077 != 0 {
-        return Err(DaemonError::Open { path: folder.to_path_buf(), mode: about.mode() & 0o777 });
-    }
-    Ok(())
+    Ok(if !own {
+        Err(DaemonError::NotOwn { path: folder.to_path_buf() })
+    } else if about.mode() & 0o077 != 0 {
+        Err(DaemonError::Open { path: folder.to_path_buf(), mode: about.mode() & 0o777 })
+    } else {
+        Ok(())
+    })
 }
 
 fn try_lock(path: &Path) -> Result<Option<File>, DaemonError> {
@@ -178,11 +198,15 @@ mod tests {
         folder.prepare().unwrap();
         folder.prepare().unwrap();
         let path = root.path().join("ledger.db.run");
+        folder.check().unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         assert!(matches!(folder.prepare(), Err(DaemonError::Open { mode: 0o755, .. })));
+        assert!(matches!(folder.check(), Err(DaemonError::Open { .. })));
         fs::remove_dir(&path).unwrap();
+        assert!(matches!(folder.check(), Err(DaemonError::NotRunning)));
         std::os::unix::fs::symlink(root.path(), &path).unwrap();
         assert!(matches!(folder.prepare(), Err(DaemonError::NotOwn { .. })), "a link is no folder");
+        assert!(matches!(folder.check(), Err(DaemonError::NotOwn { .. })));
     }
 
     #[test]

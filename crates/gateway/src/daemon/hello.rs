@@ -55,8 +55,6 @@ pub struct SessionRequest {
     pub folder: Option<PathBuf>,
     /// What the session is called where an operator sees it. It gives no right.
     pub label: String,
-    /// True for a client that goes on after its connection broke: it is in the middle of a session.
-    pub resumed: bool,
 }
 
 /// The answer to a first line.
@@ -95,6 +93,9 @@ pub struct DaemonStatus {
     /// Where it serves clients over HTTP.
     #[serde(default)]
     pub http: Option<SocketAddr>,
+    /// Whether TLS is ended there.
+    #[serde(default)]
+    pub https: bool,
     /// For how many seconds it has been running.
     pub uptime_s: u64,
     /// Sessions, servers and held calls.

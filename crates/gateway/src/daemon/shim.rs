@@ -1,8 +1,8 @@
 //! What a client starts: a shim between its pipes and the daemon.
 //!
 //! Two threads copy lines, one each way, and remember which requests are not answered. When the
-//! connection breaks, the shim connects again, to a fresh daemon where the old one died, opens the
-//! session as the client had opened it, and goes on:
+//! connection breaks, the shim connects again, to a fresh daemon where the old one died, sets the
+//! session up as the client had (its handshake, log level and watched resources), and goes on:
 //! - A request that changes nothing is sent again.
 //! - A `tools/call` may have run, and is never sent twice: it is answered as one whose outcome is
 //!   not known.
@@ -12,6 +12,7 @@
 
 mod message;
 mod session;
+mod session_setup;
 
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::sync::Arc;
@@ -49,13 +50,10 @@ pub struct ShimOptions {
 pub fn run_shim(options: Result<ShimOptions, DaemonError>) -> io::Result<()> {
     let begin = options.is_ok();
     let session = Arc::new(Session::new(match options {
-        Ok(options) => Box::new(move |attempt, resumed| {
-            let request = SessionRequest { resumed, ..options.request.clone() };
-            connect_to(&options, attempt, request)
-        }),
+        Ok(options) => Box::new(move |attempt| connect_to(&options, attempt)),
         Err(error) => {
             let (code, problem) = (error.code(), error.to_string());
-            Box::new(move |_, _| Err(DaemonError::Configuration { code, problem: problem.clone() }))
+            Box::new(move |_| Err(DaemonError::Configuration { code, problem: problem.clone() }))
         }
     }));
     if begin {
@@ -75,12 +73,8 @@ pub fn run_shim(options: Result<ShimOptions, DaemonError>) -> io::Result<()> {
     copied
 }
 
-fn connect_to(
-    options: &ShimOptions,
-    attempt: Attempt,
-    request: SessionRequest,
-) -> Result<Connected, DaemonError> {
-    let purpose = Purpose::Session(request);
+fn connect_to(options: &ShimOptions, attempt: Attempt) -> Result<Connected, DaemonError> {
+    let purpose = Purpose::Session(options.request.clone());
     match attempt {
         Attempt::Find => connect(&options.folder, purpose),
         Attempt::Start => {
@@ -90,8 +84,8 @@ fn connect_to(
     }
 }
 
-/// Connects to the daemon; the flag says that the client is in the middle of a session.
-type Connect = Box<dyn Fn(Attempt, bool) -> Result<Connected, DaemonError> + Send + Sync>;
+/// Connects to the daemon.
+type Connect = Box<dyn Fn(Attempt) -> Result<Connected, DaemonError> + Send + Sync>;
 
 /// Feeds the lines of standard input to the session.
 fn copy_requests(session: &Session) -> io::Result<()> {

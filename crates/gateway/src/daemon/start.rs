@@ -64,11 +64,14 @@ pub(super) struct Connected {
     pub(super) welcome: Welcome,
 }
 
-/// Connects to a daemon that runs.
+/// Connects to a daemon that runs. What another user could have put at its address is not one: it
+/// would be told everything, and could answer anything.
 ///
 /// # Errors
-/// [`DaemonError::NotRunning`], when none does; [`DaemonError::Refused`], with its reason.
+/// [`DaemonError::NotRunning`], when none does; [`DaemonError::Refused`], with its reason;
+/// [`DaemonError::NotOwn`] and [`DaemonError::Open`], where others can listen.
 pub(super) fn connect(folder: &DaemonFolder, purpose: Purpose) -> Result<Connected, DaemonError> {
+    folder.check()?;
     let stream = UnixStream::connect(folder.socket()).map_err(broken)?;
     let mut writer = stream.try_clone().map_err(broken)?;
     let mut line = serde_json::to_vec(&Hello::new(purpose)).map_err(DaemonError::connection)?;

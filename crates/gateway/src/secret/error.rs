@@ -70,6 +70,12 @@ pub enum SecretError {
         /// Why.
         reason: String,
     },
+    /// The configuration says where the passphrase is, and it cannot be had there.
+    #[error("no passphrase comes from where the configuration says: {reason}")]
+    Source {
+        /// Why.
+        reason: String,
+    },
     /// The key derivation failed.
     #[error("the key cannot be derived from the passphrase: {0}")]
     Derivation(String),
@@ -97,6 +103,7 @@ impl SecretError {
             Self::Mismatch => "secret.mismatch",
             Self::NoTerminal(_) => "secret.no_terminal",
             Self::Descriptor { .. } => "secret.descriptor",
+            Self::Source { .. } => "secret.source",
             Self::Derivation(_) => "secret.derivation",
             Self::Canonical(_) => "secret.canonical",
             Self::Random(_) => "secret.random",
@@ -113,6 +120,7 @@ impl SecretError {
                 | Self::Mismatch
                 | Self::NoTerminal(_)
                 | Self::Descriptor { .. }
+                | Self::Source { .. }
         )
     }
 }

@@ -1,4 +1,4 @@
-//! Passphrases: from the terminal or from a file descriptor, and from nowhere else.
+//! Passphrases: from the terminal, from a file descriptor, or from where the configuration says.
 
 use std::fmt;
 use std::fs::File;
@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use zeroize::Zeroizing;
 
 use super::SecretError;
+use crate::config::SecretSource;
 
 /// The least length of a new passphrase, in characters.
 pub const MIN_PASSPHRASE: usize = 8;
@@ -95,6 +96,18 @@ impl Passphrase {
         let text =
             std::str::from_utf8(&bytes).map_err(|_| refused("it is not UTF-8".to_owned()))?;
         Self::new(Zeroizing::new(text.to_owned()))
+    }
+
+    /// Reads it where the configuration says that it is.
+    ///
+    /// # Errors
+    /// [`SecretError::Source`], when it cannot be had there; and as [`Passphrase::new`].
+    pub fn from_source(source: &SecretSource) -> Result<Self, SecretError> {
+        let failed = |reason: String| SecretError::Source { reason };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| failed(error.to_string()))?;
+        let secret = runtime.block_on(source.provider().secret());
+        Self::new(secret.map_err(|error| failed(error.to_string()))?.into_text())
     }
 
     /// The same, if it is long enough for a new key.

@@ -223,6 +223,11 @@ pub(in crate::config) static STORE: Section = Section {
 static LOG: Section = Section {
     keys: &[
         key("key", Text, "An encrypted key file; without it nothing is signed"),
+        key(
+            "passphrase",
+            Table(&SECRET_SOURCE),
+            "Where its passphrase comes from, unless `--log-passphrase-fd` hands it over",
+        ),
         key("every_events", Whole(1, 1_000_000), "A checkpoint after so many events").or("1000"),
         key("every_seconds", Whole(1, DAY_S), "And after so long, if there was any event").or("60"),
         key("publish", List(&Table(&PUBLISH), FEW), "Where checkpoints go").or("[]"),

@@ -22,7 +22,7 @@ static SERVER: Section = Section {
         key("headers", Map(&Text, MANY), "Headers of each request to it").or("{}"),
         key("oauth", Table(&OAUTH), "How `weaver login NAME` logs in; needed only where the authorization server registers no clients by itself"),
         key("disabled", Flag, "Leaves it out, and its variables are not looked up").or("false"),
-        key("instances", Word(&words(&SHARING)), "A process or session for each client, for each folder that clients work in, or one for all").or("\"client\""),
+        key("instances", Word(&words(&SHARING)), "A process or session for each client, with its own login; for each folder that clients work in; or one for all").or("\"client\""),
         key("timeout_ms", Whole(*TIMEOUT_MS.start() as u64, *TIMEOUT_MS.end() as u64), "How long one call may take; the tool's contract may say less").or("60000"),
         key("initialize_timeout_ms", Whole(1_000, 600_000), "How long it may take to start and answer the handshake").or("60000"),
         key("limits", Table(&LIMITS), "What it may be asked; what goes beyond is refused at once"),

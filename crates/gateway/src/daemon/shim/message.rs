@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::serve::{DRAINING, Farewell};
 
-/// The id under which a session is opened again; no client uses it.
+/// The id under which a session is set up again; no client uses it.
 pub(super) const RESUME_ID: &str = "\"weaver/resume\"";
 
 /// A message, of which the rest is not looked at.
@@ -98,11 +98,11 @@ pub(super) fn unavailable(id: &str, code: &str, problem: &str) -> Vec<u8> {
     line(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}"))
 }
 
-/// The request that opens a session again, with the parameters of the first.
-pub(super) fn resume(params: Option<&str>) -> Vec<u8> {
+/// A request that sets a session up again, with the parameters that it had first.
+pub(super) fn again(method: &str, params: Option<&str>) -> Vec<u8> {
     let params = params.unwrap_or("{}");
     line(&format!(
-        "{{\"jsonrpc\":\"2.0\",\"id\":{RESUME_ID},\"method\":\"initialize\",\"params\":{params}}}"
+        "{{\"jsonrpc\":\"2.0\",\"id\":{RESUME_ID},\"method\":\"{method}\",\"params\":{params}}}"
     ))
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::Connect;
 use super::message::{self, Envelope, RESUME_ID};
+use super::session_setup::SessionSetup;
 use crate::daemon::error::DaemonError;
 use crate::daemon::start::Connected;
 use crate::serve::Farewell;
@@ -50,9 +51,7 @@ struct State {
     /// The connection that is to be read next.
     reader: Option<BufReader<UnixStream>>,
     open: BTreeMap<String, OpenRequest>,
-    /// The parameters with which the client opened the session, once it has.
-    initialize: Option<Option<String>>,
-    initialized: bool,
+    setup: SessionSetup,
     client_closed: bool,
     output_failed: bool,
 }
@@ -97,8 +96,7 @@ impl Session {
             link: Link::New,
             reader: None,
             open: BTreeMap::new(),
-            initialize: None,
-            initialized: false,
+            setup: SessionSetup::default(),
             client_closed: false,
             output_failed: false,
         };
@@ -169,8 +167,7 @@ impl Session {
 
     /// Connects, and opens the session as the client had opened it.
     fn link_up(&self, state: &mut State, attempt: Attempt) {
-        let resumed = state.initialize.is_some();
-        match (self.connect)(attempt, resumed) {
+        match (self.connect)(attempt) {
             Ok(Connected { writer, reader, .. }) => {
                 state.link = Link::Up(Arc::new(writer));
                 state.reader = Some(reader);
@@ -269,16 +266,10 @@ impl OpenRequest {
 }
 
 impl State {
-    /// Remembers a request of the client, and how it opens the session.
+    /// Remembers a request of the client, and what it sets up in the session.
     fn note_request(&mut self, line: &[u8]) {
         let Some(envelope) = Envelope::read(line) else { return };
-        match envelope.method() {
-            Some("initialize") => {
-                self.initialize = Some(envelope.params.map(|params| params.get().to_owned()));
-            }
-            Some("notifications/initialized") => self.initialized = true,
-            _ => {}
-        }
+        self.setup.note(&envelope);
         let (Some(id), Some(method)) = (envelope.request_id(), envelope.method()) else { return };
         if self.open.len() >= MAX_OPEN {
             // The daemon refuses more than it works on; what is not noted here is only not
@@ -319,7 +310,7 @@ impl State {
         }
     }
 
-    /// Opens the session on a fresh connection, and sends again what may be.
+    /// Sets the session up on a fresh connection, and sends again what may be.
     fn open_again(&mut self) {
         let Link::Up(stream) = &self.link else { return };
         let mut stream = &**stream;
@@ -332,10 +323,9 @@ impl State {
         let opening = repeated().any(|line| {
             Envelope::read(line).is_some_and(|sent| sent.method() == Some("initialize"))
         });
-        if let (Some(params), false) = (&self.initialize, opening) {
-            let _ = stream.write_all(&message::resume(params.as_deref()));
-            if self.initialized {
-                let _ = stream.write_all(&message::initialized());
+        if !opening {
+            for line in self.setup.messages() {
+                let _ = stream.write_all(&line);
             }
         }
         for line in repeated() {

@@ -1,0 +1,75 @@
+//! `weaver logs`: what the daemon has to say beside the protocol.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use weaver_gateway::daemon::DaemonFolder;
+
+use super::store_of;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// How much of the log is looked at for its last lines, in bytes.
+const MAX_LOG: u64 = 256 * 1024;
+
+#[derive(Debug, Args)]
+pub(crate) struct Logs {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
+    config: PathBuf,
+    /// Show so many lines from the end
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    lines: usize,
+    /// Go on as lines are added
+    #[arg(long, short)]
+    follow: bool,
+}
+
+pub(crate) fn run(args: &Logs) -> Result<Exit, Failure> {
+    let store = store_of(&args.config)?;
+    let path = DaemonFolder::of_store(&store).log();
+    let mut file = File::open(&path).map_err(|error| {
+        let message = format!("{}: {error}", path.display());
+        Failure::new(Exit::Unknown, "daemon.log", message)
+            .next("there is a log once a client has started the daemon")
+    })?;
+    let length = file.metadata().map_err(Failure::from)?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_LOG))).map_err(Failure::from)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(Failure::from)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    for line in lines.get(lines.len().saturating_sub(args.lines)..).unwrap_or_default() {
+        output::line(line)?;
+    }
+    if args.follow {
+        follow(file, &path)?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Shows what is added, until the output is closed. A log that was begun anew is gone on with.
+fn follow(mut file: File, path: &Path) -> Result<(), Failure> {
+    loop {
+        let is_replaced = match (file.metadata(), path.metadata()) {
+            (Ok(open), Ok(named)) => open.ino() != named.ino(),
+            _ => false,
+        };
+        let mut bytes = Vec::new();
+        match file.read_to_end(&mut bytes) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error.into()),
+            _ => output::text(&String::from_utf8_lossy(&bytes))?,
+        }
+        if is_replaced && let Ok(fresh) = File::open(path) {
+            file = fresh;
+            continue;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}

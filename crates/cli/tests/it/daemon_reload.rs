@@ -1,0 +1,189 @@
+//! A daemon whose configuration changes, where no client over pipes would start the next one.
+
+use std::fs;
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::client::{Client, folder};
+use crate::http::{Web, request};
+use crate::support::{Folder, weaver};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A daemon that somebody started by hand, or a service manager did.
+struct Daemon {
+    web: Web,
+    child: Child,
+}
+
+impl Daemon {
+    fn start(settings: &str, more: &[&str]) -> Self {
+        let folder = folder(&[("good", "good")], settings, "");
+        let child = run(&folder, more);
+        until("it is ready", || {
+            weaver(&["status", "--config", &folder.arg("weaver.toml"), "--json"]).code == 0
+        });
+        Self { web: Web::of_running(folder, None), child }
+    }
+
+    fn listens(&self) -> bool {
+        let status = weaver(&["status", "--config", &self.web.config(), "--json"]);
+        status.code == 0 && status.json()["http"].is_string()
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.web.folder().path("said.log")).unwrap()
+    }
+
+    fn change(&self, from: &str, to: &str) {
+        let path = self.web.folder().path("weaver.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(path, text.replace(from, to)).unwrap();
+    }
+
+    /// The names of the tools that a client over HTTP is shown.
+    fn tools(&self) -> String {
+        let id = self.web.open();
+        let list = request(2, "tools/list", json!({}));
+        self.web.post(&[("mcp-session-id", id.as_str())], &list).body
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn run(folder: &Folder, more: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["daemon", "--config", &folder.arg("weaver.toml")]).args(more);
+    let log = fs::File::create(folder.path("said.log")).unwrap();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "it never came to this: {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// An address where nobody listens now.
+fn free_address() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+#[test]
+fn a_daemon_of_clients_over_http_begins_anew_with_its_changed_configuration() {
+    let settings =
+        format!("[http]\nlisten = \"{}\"\n[gateway]\nmode = \"gateway\"\n", free_address());
+    let mut daemon = Daemon::start(&settings, &[]);
+    assert!(daemon.tools().contains("tool_browse"));
+    daemon.change("mode = \"gateway\"", "mode = \"proxy\"");
+    until("the daemon has begun anew", || daemon.log().contains("begins anew"));
+    until("it listens again", || daemon.listens());
+    assert!(daemon.tools().contains("good__people"), "{}", daemon.log());
+    assert!(daemon.log().contains("begins anew: gateway.mode"), "{}", daemon.log());
+    // One that cannot be used is told, and changes nothing.
+    daemon.change("mode = \"proxy\"", "mode = \"prxy\"");
+    until("it is told", || daemon.log().contains("the old one stays in force"));
+    assert!(daemon.tools().contains("good__people"));
+    daemon.change("mode = \"prxy\"", "mode = \"gateway\"");
+    until("it is mended", || daemon.log().matches("begins anew").count() == 2);
+    until("it shows its own tools", || daemon.listens() && daemon.tools().contains("tool_browse"));
+    assert!(daemon.child.try_wait().unwrap().is_none(), "it is the same process");
+}
+
+#[test]
+fn a_signal_has_the_configuration_read_again() {
+    let settings = format!("[http]\nlisten = \"{}\"\n", free_address());
+    let mut daemon = Daemon::start(&settings, &[]);
+    let pid = daemon.child.id().to_string();
+    assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+    until("it has begun anew", || daemon.log().contains("told to read the configuration again"));
+    until("it is there again", || {
+        weaver(&["status", "--config", &daemon.web.config(), "--json"]).code == 0
+    });
+    assert!(daemon.tools().contains("tool_browse"));
+    assert!(daemon.child.try_wait().unwrap().is_none(), "{}", daemon.log());
+}
+
+/// An address on the command line takes the place of the configured one, and of nothing else.
+#[test]
+fn an_address_on_the_command_line_leaves_the_other_settings_in_force() {
+    let (configured, given) = (free_address(), free_address());
+    let settings = format!(
+        "[http]\nlisten = \"{configured}\"\nhosts = [\"gate.example\"]\nanonymous = true\n"
+    );
+    let daemon = Daemon::start(&settings, &["--http", &given]);
+    let status = weaver(&["status", "--config", &daemon.web.config(), "--json"]).json();
+    assert_eq!(status["http"], json!(given), "{status}");
+    let ping = request(1, "ping", json!({})).to_string();
+    let headers = [("host", "gate.example"), ("content-type", "application/json")];
+    let answer = daemon.web.send("POST", "/mcp", &headers, &ping);
+    // Its host is known, and it needs no token: what is missing is a session.
+    assert_eq!(answer.status, 400, "{answer:?}");
+    assert!(answer.body.contains("initialize"), "{answer:?}");
+    let other = [("host", "other.example"), headers[1]];
+    assert_eq!(daemon.web.send("POST", "/mcp", &other, &ping).status, 403);
+}
+
+/// A folder whose log has a key, with this said of its passphrase.
+fn signing(passphrase: &str) -> Folder {
+    let settings = format!("[log]\nkey = \"log.key\"\n{passphrase}\n");
+    let folder = folder(&[("good", "good")], &settings, "");
+    folder.write("phrase", "a passphrase\n");
+    let words = ["keys", "new", "--out", &folder.arg("log.key"), "--id", "log"];
+    let mut made = Command::new("sh");
+    made.args(["-c", "exec \"$0\" \"$@\" --passphrase-fd 3 3<\"$PHRASE\""]);
+    made.arg(env!("CARGO_BIN_EXE_weaver")).args(words).env("PHRASE", folder.path("phrase"));
+    assert!(made.output().unwrap().status.success());
+    folder
+}
+
+/// Nobody hands a passphrase to a daemon that a client or a service manager starts.
+#[test]
+fn the_passphrase_of_the_log_comes_from_where_the_configuration_says() {
+    for source in ["{ file = \"phrase\" }", "{ command = [\"cat\", \"phrase\"] }"] {
+        let folder = signing(&format!("passphrase = {source}"));
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(folder.path("phrase"), fs::Permissions::from_mode(0o600)).unwrap();
+        let config = folder.arg("weaver.toml");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["serve", "--config", &config]).current_dir(folder.path(""));
+        let mut client = Client::start_as(command).shaken();
+        let (failed, body) = client.execute("good.people", json!({}));
+        assert!(!failed, "{body}");
+        assert_eq!(weaver(&["restart", "--config", &config]).code, 0);
+        assert!(!client.execute("good.people", json!({})).0);
+        client.finish();
+        assert_eq!(weaver(&["stop", "--config", &config]).code, 0);
+        let said =
+            weaver(&["trace", "verify", "--store", &folder.arg(".weaver/ledger.db"), "--json"]);
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+}
+
+#[test]
+fn what_could_not_open_the_log_is_neither_installed_nor_restarted() {
+    let folder = signing("");
+    let config = folder.arg("weaver.toml");
+    for words in
+        [&["service", "install", "--config", &config][..], &["restart", "--config", &config]]
+    {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+        let said = command.args(words).env("HOME", folder.path("home")).output().unwrap();
+        let text = String::from_utf8_lossy(&said.stderr);
+        assert!(!said.status.success(), "{words:?}");
+        assert!(text.contains("needs its passphrase") && text.contains("passphrase ="), "{text}");
+    }
+    assert!(!folder.path("home").exists(), "nothing was written");
+}
