@@ -5,6 +5,7 @@
 
 mod documents;
 mod health_check;
+mod logins;
 mod state;
 
 use serde_json::json;
@@ -44,6 +45,7 @@ fn examine(args: &Check) -> Vec<HealthCheck> {
     let mut found = vec![HealthCheck::good("configuration", file)];
     found.extend(documents::all(&checked));
     found.extend(state::all(&checked));
+    found.extend(logins::all(&checked));
     found
 }
 

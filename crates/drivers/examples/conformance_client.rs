@@ -130,6 +130,7 @@ fn settings() -> OAuthSettings {
         client_metadata_url: Some(DOCUMENT.to_owned()),
         scopes: BTreeSet::new(),
         authority: None,
+        principal: None,
     }
 }
 

@@ -16,7 +16,7 @@ mod key_set;
 mod logins;
 mod resource_server;
 
-pub use logins::{Logins, SealedLogin};
+pub use logins::{LoginEntry, Logins, SealedLogin};
 
 pub(crate) use error::TokenError;
 pub(crate) use resource_server::{ResourceServer, VerifiedToken, WELL_KNOWN, scopes};

@@ -16,13 +16,17 @@ const TOKEN: &str = "access-hunter2-hunter2";
 /// A gateway's folder with a server that wants a login.
 fn place() -> (Folder, TokenIssuer) {
     let issuer = TokenIssuer::start();
-    issuer.state().wanted = Some(TOKEN.to_owned());
+    issuer.state().tokens = vec![TOKEN.to_owned()];
     let settings = format!("[mcpServers.kept]\nurl = \"{}/mcp\"\n", issuer.url);
     (folder(&[("good", "good")], &settings, &crate::client::contracts(&["kept"])), issuer)
 }
 
 /// Logs in as a person would whose browser comes back at once; what the command printed.
-fn log_in(config: &str, more: &[&str], change: impl Fn(String) -> String) -> (bool, String) {
+pub(crate) fn log_in(
+    config: &str,
+    more: &[&str],
+    change: impl Fn(String) -> String,
+) -> (bool, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_weaver"))
         .args(["login", "kept", "--no-browser", "--config", config])
         .args(more)

@@ -40,6 +40,9 @@ mod crash;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod daemon;
+#[cfg(unix)]
+#[cfg(test)]
+mod daemon_reload;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
@@ -90,6 +93,8 @@ mod large_rows;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod login;
+#[cfg(test)]
+mod login_principals;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]

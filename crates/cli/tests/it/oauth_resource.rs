@@ -36,19 +36,24 @@ reason = "readers read"
 }
 
 /// A gateway in front of a server, and the issuer whose tokens it takes.
-struct Gate {
-    web: Web,
-    issuer: TokenIssuer,
+pub(crate) struct Gate {
+    pub(crate) web: Web,
+    pub(crate) issuer: TokenIssuer,
     key: SigningPair,
 }
 
 impl Gate {
     fn new(more_settings: &str, more_policy: &str) -> Self {
+        Self::before(more_settings, more_policy, "")
+    }
+
+    /// The same with this said of the server.
+    pub(crate) fn before(more_settings: &str, more_policy: &str, of_server: &str) -> Self {
         let (issuer, key) = (TokenIssuer::start(), SigningPair::ed25519(1));
         issuer.state().keys = vec![key.jwk("one")];
         let settings = format!(
             "hosts = [\"gate.example\"]\n[http.oauth]\nresource = \"{RESOURCE}\"\n{more_settings}\n\
-             [mcpServers.kept]\nurl = \"{}/mcp\"\n",
+             [mcpServers.kept]\nurl = \"{}/mcp\"\n{of_server}\n",
             issuer.url
         );
         let web = Web::prepared("good", &settings, Some(&policy(&issuer, more_policy)));
@@ -64,12 +69,12 @@ impl Gate {
     }
 
     /// A token as the issuer makes it, with these claims changed.
-    fn token(&self, change: &Value) -> String {
+    pub(crate) fn token(&self, change: &Value) -> String {
         self.key
             .token(&json!({"alg": "EdDSA", "kid": "one", "typ": "at+jwt"}), &self.claims(change))
     }
 
-    fn post(&self, token: &str, message: &Value) -> Answer {
+    pub(crate) fn post(&self, token: &str, message: &Value) -> Answer {
         let bearer = format!("Bearer {token}");
         let headers = [
             ("authorization", bearer.as_str()),

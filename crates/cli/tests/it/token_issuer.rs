@@ -31,8 +31,8 @@ pub(crate) struct State {
     pub(crate) down: bool,
     /// What it says of opaque tokens.
     pub(crate) introspected: BTreeMap<String, Value>,
-    /// The token without which `/mcp` answers nothing.
-    pub(crate) wanted: Option<String>,
+    /// The tokens of which `/mcp` wants one, where there are any; whoever logs in gets the last.
+    pub(crate) tokens: Vec<String>,
     /// The requests as they came: head and body.
     pub(crate) asked: Vec<String>,
 }
@@ -149,9 +149,10 @@ impl TokenIssuer {
             let body = String::from_utf8(body).unwrap();
             self.state().asked.push(format!("{head}{body}"));
             let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-            let (status, answer) = match self.lets_in(&path, &head) {
-                true => self.answer(&path, &body),
-                false => (401, json!({})),
+            let (status, answer) = match self.caller(&head) {
+                Some(caller) if path == "/mcp" => mcp(&body, caller),
+                None if path == "/mcp" => (401, json!({})),
+                _ => self.answer(&path, &body),
             };
             let answer = answer.to_string();
             let sent = write!(
@@ -165,16 +166,19 @@ impl TokenIssuer {
         }
     }
 
-    /// Whether a request for `/mcp` has the token that is wanted there.
-    fn lets_in(&self, path: &str, head: &str) -> bool {
-        let wanted = self.state().wanted.clone().filter(|_| path == "/mcp");
-        wanted.is_none_or(|token| head.contains(&format!("Bearer {token}\r\n")))
+    /// Which of the wanted tokens a request has, from 1 on; 0 where none is wanted.
+    fn caller(&self, head: &str) -> Option<usize> {
+        let state = self.state();
+        let has = |token: &String| head.contains(&format!("Bearer {token}\r\n"));
+        match state.tokens.is_empty() {
+            true => Some(0),
+            false => state.tokens.iter().position(has).map(|at| at + 1),
+        }
     }
 
     fn answer(&self, path: &str, body: &str) -> (u16, Value) {
         let state = self.state();
         match path {
-            "/mcp" => mcp(body),
             _ if state.down => (500, json!({"error": "server_error"})),
             "/.well-known/oauth-authorization-server" => (
                 200,
@@ -193,7 +197,7 @@ impl TokenIssuer {
             "/register" => (201, json!({"client_id": "registered"})),
             "/token" => (
                 200,
-                json!({"access_token": state.wanted, "token_type": "Bearer", "expires_in": 3600,
+                json!({"access_token": state.tokens.last(), "token_type": "Bearer", "expires_in": 3600,
                     "refresh_token": "refresh-hunter2-hunter2"}),
             ),
             "/keys" => (200, json!({ "keys": state.keys })),
@@ -207,15 +211,20 @@ impl TokenIssuer {
     }
 }
 
-/// A server with one tool.
-fn mcp(body: &str) -> (u16, Value) {
+/// A server with one tool, and a paper for each caller.
+fn mcp(body: &str, caller: usize) -> (u16, Value) {
     let message: Value = serde_json::from_str(body).unwrap_or_default();
     let result = match message["method"].as_str().unwrap_or_default() {
-        "initialize" => json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-            "serverInfo": {"name": "kept", "version": "1"}}),
+        "initialize" => {
+            json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "resources": {}},
+            "serverInfo": {"name": "kept", "version": "1"}})
+        }
         "tools/list" => json!({"tools": [{"name": "say", "description": "Says something.",
             "inputSchema": {"type": "object", "properties": {}, "additionalProperties": false}}]}),
-        "tools/call" => json!({"content": [{"type": "text", "text": "said"}]}),
+        "tools/call" => json!({"content": [{"type": "text", "text": format!("said to {caller}")}]}),
+        "resources/list" => json!({"resources": [{"uri": format!("kept://papers/{caller}"),
+            "name": format!("paper of {caller}")}]}),
+        "resources/templates/list" => json!({"resourceTemplates": []}),
         _ => return (202, json!({})),
     };
     (200, json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use weaver_types::PrincipalId;
 
 use super::fault::{Fault, HttpFault};
 use super::server_list::ServerList;
@@ -47,9 +48,12 @@ impl RpcError {
 }
 
 /// What an operator does about a login that is not there.
-fn login_hint(error: &OAuthError, upstream: &str) -> String {
-    match error {
-        OAuthError::LoginRequired | OAuthError::InsufficientScope => {
+fn login_hint(error: &OAuthError, upstream: &str, principal: Option<&PrincipalId>) -> String {
+    match (error, principal) {
+        (OAuthError::LoginRequired | OAuthError::InsufficientScope, Some(principal)) => {
+            format!("; run `weaver login {upstream} --as {principal}`")
+        }
+        (OAuthError::LoginRequired | OAuthError::InsufficientScope, None) => {
             format!("; run `weaver login {upstream}`")
         }
         _ => String::new(),
@@ -212,10 +216,12 @@ pub enum McpError {
         fault: HttpFault,
     },
     /// The server wants a login that is not there.
-    #[error("upstream `{upstream}`: {error}{}", login_hint(error, upstream))]
+    #[error("upstream `{upstream}`: {error}{}", login_hint(error, upstream, principal.as_ref()))]
     Login {
         /// Name of the upstream.
         upstream: String,
+        /// Whose login it is; `None` for that of everybody.
+        principal: Option<PrincipalId>,
         /// Why there is no token.
         error: OAuthError,
     },

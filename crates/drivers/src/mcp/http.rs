@@ -262,7 +262,8 @@ impl HttpLink {
     }
 
     fn no_login(&self, error: OAuthError) -> McpError {
-        McpError::Login { upstream: self.inbox.upstream().to_owned(), error }
+        let principal = self.oauth.as_ref().and_then(|oauth| oauth.principal().cloned());
+        McpError::Login { upstream: self.inbox.upstream().to_owned(), principal, error }
     }
 
     fn common(&self, request: RequestBuilder) -> RequestBuilder {

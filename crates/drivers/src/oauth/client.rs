@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use reqwest::Url;
 use tokio::sync::OnceCell;
-use weaver_types::{Clock, OsRandom, Random, SystemClock};
+use weaver_types::{Clock, OsRandom, PrincipalId, Random, SystemClock};
 use zeroize::Zeroizing;
 
 use super::agent::AuthorizationAgent;
@@ -60,6 +60,11 @@ impl OAuthClient {
             random: Arc::new(OsRandom),
             web: OnceCell::new(),
         }
+    }
+
+    /// Whose login it uses; `None` for that of everybody.
+    pub(crate) fn principal(&self) -> Option<&PrincipalId> {
+        self.settings.principal.as_ref()
     }
 
     /// The same with somebody who can lead a person to a login.

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use weaver_types::PrincipalId;
+
 use crate::http::{Authority, SecretProvider};
 
 /// What an operator says of the logins at one server.
@@ -21,6 +23,8 @@ pub struct OAuthSettings {
     pub scopes: BTreeSet<String>,
     /// An authority whose certificates count beside the platform's.
     pub authority: Option<Authority>,
+    /// Whose login it is, for errors that say how to log in; `None` for that of everybody.
+    pub principal: Option<PrincipalId>,
 }
 
 impl fmt::Debug for OAuthSettings {

@@ -62,6 +62,44 @@ impl Logins {
             opened: Arc::default(),
         }
     }
+
+    /// Whoever is logged in at a server, by name.
+    ///
+    /// # Errors
+    /// [`OAuthError::Store`], when the folder cannot be read.
+    pub fn at(&self, server: &UpstreamName) -> Result<Vec<LoginEntry>, OAuthError> {
+        let unreadable = |error: &io::Error| failed(&self.folder, error);
+        let files = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            files => files.map_err(|error| unreadable(&error))?,
+        };
+        let mut found = Vec::new();
+        for file in files {
+            let path = file.map_err(|error| unreadable(&error))?.path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            let Ok(text) = bounded_file::text(&path, MAX_FILE) else { continue };
+            let Ok(sealed) = serde_json::from_str::<SealedFile>(&text) else { continue };
+            let Ok(principal) = PrincipalId::parse(&sealed.principal) else { continue };
+            let kept = self.login(server, &principal);
+            // A copy under another name is no login.
+            if sealed.server == server.as_str() && kept.file() == path {
+                found.push(LoginEntry { login: kept.load(), principal });
+            }
+        }
+        found.sort_by(|one, other| one.principal.cmp(&other.principal));
+        Ok(found)
+    }
+}
+
+/// The login of somebody at a server.
+#[derive(Debug)]
+pub struct LoginEntry {
+    /// Whose login it is.
+    pub principal: PrincipalId,
+    /// What it is; `None` when it was forgotten meanwhile.
+    pub login: Result<Option<Login>, OAuthError>,
 }
 
 /// A login in a sealed file.

@@ -185,7 +185,7 @@ async fn once(
 ) -> Result<Invocation, ServeError> {
     let run = client.run().await?;
     let upstreams = &client.gateway.upstreams;
-    upstreams.callers.note_folder(client, &run.run_id);
+    upstreams.callers.note_run(client, &run.run_id)?;
     let entry = upstreams.of(call.request.capability_id.as_str());
     // What the server asks while the call runs, it asks of this client.
     let _calling = entry.map(|entry| upstreams.callers.enter(&entry.name, made_by, &run.run_id));

@@ -9,16 +9,17 @@ use weaver_types::{RunId, UpstreamName};
 use super::asked_client::AskedClient;
 use super::client::Client;
 use super::client_call::ClientCall;
-use super::client_folders::ClientFolders;
 use super::client_link::ClientLink;
+use super::error::ServeError;
 use super::instance_key::InstanceKey;
+use super::run_clients::{RunClient, RunClients};
 
 /// The clients that are there.
 #[derive(Clone, Default)]
 pub(crate) struct Callers {
     table: Arc<Mutex<CallerTable>>,
-    /// The folders that they work in.
-    pub(crate) folders: ClientFolders,
+    /// The same by their runs: as whom they act, and where they work.
+    pub(crate) runs: RunClients,
 }
 
 #[derive(Default)]
@@ -82,7 +83,7 @@ impl Callers {
             (None, _) => true,
             (Some(InstanceKey::Run(served)), Some(run)) => served == run,
             (Some(InstanceKey::Folder(served)), Some(run)) => {
-                self.folders.of(run).as_ref() == Some(served)
+                self.runs.folder_of(run).as_ref() == Some(served)
             }
             (Some(_), None) => false,
         };
@@ -114,11 +115,14 @@ impl Callers {
         connected.and_then(|one| one.run.clone())
     }
 
-    /// Keeps in which folder the client of a run works, where it is known.
-    pub(crate) fn note_folder(&self, client: &Client, run: &RunId) {
-        if let Some(folder) = &client.folder {
-            self.folders.note(run, folder);
-        }
+    /// Keeps as whom the client of a run acts, and in which folder it works.
+    ///
+    /// # Errors
+    /// [`ServeError`], when the policy in force does not know its principal.
+    pub(crate) fn note_run(&self, client: &Client, run: &RunId) -> Result<(), ServeError> {
+        let (principal, folder) = (client.principal()?.id.clone(), client.folder.clone());
+        self.runs.note(run, RunClient { principal, folder });
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, CallerTable> {

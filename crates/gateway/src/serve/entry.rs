@@ -17,17 +17,16 @@ use weaver_drivers::confine::{Launcher, Protection};
 use weaver_drivers::mcp::{LogLevel, Redactor, ServerList, Upstream, UpstreamConfig};
 use weaver_types::{CapabilityId, RunId, UpstreamName};
 
-use self::instances::{Instances, InstancesContext};
+use self::instances::{Instances, InstancesContext, dedicated_configuration};
 pub(super) use self::listing::note;
 use self::relist_error::RelistError;
-use super::client_folders::ClientFolders;
 use super::gateway::Gateway;
-use super::instance_key::InstanceKey;
 use super::listed_definition::ListedDefinition;
+use super::run_clients::RunClients;
 use super::server_events::ServerEvents;
 use super::server_feature::ServerFeatures;
-use super::upstream_config::{upstream_config, upstream_config_in};
-use crate::config::{self, Config};
+use super::upstream_config::{upstream_config, wants_login};
+use crate::config::{self, Config, Sharing};
 
 /// How long a call waits for its server to list again, or to come back.
 const RELIST: Duration = Duration::from_secs(30);
@@ -75,7 +74,7 @@ pub(crate) struct EntryContext<'a> {
     pub(crate) launcher: &'a Launcher,
     pub(crate) closing: &'a watch::Receiver<bool>,
     pub(crate) events: &'a ServerEvents,
-    pub(crate) folders: &'a ClientFolders,
+    pub(crate) clients: &'a RunClients,
 }
 
 #[derive(Default)]
@@ -114,31 +113,18 @@ impl MissingStatus {
 
 impl Entry {
     pub(crate) fn new(config: &config::Upstream, shared: &EntryContext<'_>) -> Self {
-        let EntryContext { whole, redactor, launcher, closing, events, folders } = shared;
+        let EntryContext { whole, redactor, launcher, closing, events, clients } = shared;
         let configured =
             |connection| UpstreamConfig { redactor: Some((*redactor).clone()), ..connection };
         let wake = Arc::new(Notify::new());
         let primary = configured(upstream_config(config, whole, launcher));
         let primary = events.attach(&config.name, &wake, primary);
-        let dedicated = {
-            let (config, whole) = (config.clone(), Arc::clone(whole));
-            let (launcher, redactor) = ((*launcher).clone(), (*redactor).clone());
-            let events = (*events).clone();
-            move |key: &InstanceKey| {
-                let connection = match key {
-                    InstanceKey::Run(_) => upstream_config(&config, &whole, &launcher),
-                    InstanceKey::Folder(folder) => {
-                        upstream_config_in(folder, &config, &whole, &launcher)
-                    }
-                };
-                let redactor = Some(redactor.clone());
-                let connection = UpstreamConfig { redactor, ..connection };
-                events.attach_dedicated(&config.name, key, connection)
-            }
-        };
         let (server, sharing) = (&config.name, config.sharing);
-        let setting = InstancesContext { server, sharing, events, folders };
-        let instances = Instances::new(setting, primary, Box::new(dedicated));
+        let apart = sharing == Sharing::Client && wants_login(&config.transport);
+        let login = apart.then_some(&whole.principal);
+        let setting = InstancesContext { server, sharing, login, events, clients };
+        let dedicated = dedicated_configuration(config, shared);
+        let instances = Instances::new(setting, primary, dedicated);
         Self {
             name: config.name.clone(),
             config: config.clone(),

@@ -1,27 +1,40 @@
-//! The folders that clients work in, by their runs.
+//! The clients of runs: as whom each acts, and in which folder it works.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use weaver_types::RunId;
+use weaver_types::{PrincipalId, RunId};
 
-/// The folders that clients were started in. A client that is reached over a network has none.
+/// The client of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RunClient {
+    pub(crate) principal: PrincipalId,
+    /// The folder that it was started in. A client that is reached over a network has none.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// The clients of the runs that go on.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ClientFolders(Arc<Mutex<BTreeMap<RunId, PathBuf>>>);
+pub(crate) struct RunClients(Arc<Mutex<BTreeMap<RunId, RunClient>>>);
 
-impl ClientFolders {
-    /// A client works in this folder.
-    pub(crate) fn note(&self, run: &RunId, folder: &Path) {
-        let mut folders = self.lock();
-        if folders.get(run).is_none_or(|known| known != folder) {
-            folders.insert(run.clone(), folder.to_owned());
+impl RunClients {
+    /// A run is that of this client.
+    pub(crate) fn note(&self, run: &RunId, client: RunClient) {
+        let mut clients = self.lock();
+        if clients.get(run).is_none_or(|known| *known != client) {
+            clients.insert(run.clone(), client);
         }
     }
 
     /// The folder that the client of a run works in.
-    pub(crate) fn of(&self, run: &RunId) -> Option<PathBuf> {
-        self.lock().get(run).cloned()
+    pub(crate) fn folder_of(&self, run: &RunId) -> Option<PathBuf> {
+        self.lock().get(run)?.folder.clone()
+    }
+
+    /// Whom the client of a run acts as.
+    pub(crate) fn principal_of(&self, run: &RunId) -> Option<PrincipalId> {
+        self.lock().get(run).map(|client| client.principal.clone())
     }
 
     /// Forgets the runs that are over.
@@ -29,7 +42,7 @@ impl ClientFolders {
         self.lock().retain(|run, _| runs.contains(run));
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, PathBuf>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, RunClient>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

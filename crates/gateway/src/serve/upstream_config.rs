@@ -6,21 +6,53 @@ use std::sync::Arc;
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::{Confined, Endpoint, HttpConfig, StdioConfig, UpstreamConfig};
 use weaver_drivers::oauth::{OAuthClient, OAuthSettings};
+use weaver_types::PrincipalId;
 
 use crate::config::{
     self, Config, SecretSource, ServerLogin, Sharing, Transport, WORKSPACE_FOLDER,
 };
 use crate::oauth::Logins;
 
-/// The OAuth client of a server, with the login of the gateway's own principal.
+/// For whom an instance of a server works.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InstanceOwner<'a> {
+    /// The folder that its clients work in.
+    pub(crate) folder: &'a Path,
+    /// Whose login it uses; `None` for nobody's.
+    pub(crate) principal: Option<&'a PrincipalId>,
+}
+
+impl<'a> InstanceOwner<'a> {
+    /// The gateway itself, as its configuration has it.
+    pub(crate) fn gateway(whole: &'a Config) -> Self {
+        let folder = whole.file.parent().unwrap_or(Path::new("."));
+        Self { folder, principal: Some(&whole.principal) }
+    }
+}
+
+/// Whether whoever calls a server logs in there. A header of the operator's own stands in place of a
+/// login.
+pub(crate) fn wants_login(transport: &Transport) -> bool {
+    match transport {
+        Transport::Stdio { .. } => false,
+        Transport::Http { headers, .. } => {
+            !headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
+        }
+    }
+}
+
+/// The OAuth client of a server, with the login of a principal.
 fn oauth_client(
     server: &config::Upstream,
     whole: &Config,
-    url: &str,
     login: &ServerLogin,
-) -> OAuthClient {
-    let store = Logins::of_store(&whole.store).login(&server.name, &whole.principal);
-    OAuthClient::new(url, oauth_settings(login), Arc::new(store))
+    principal: &PrincipalId,
+) -> Option<Arc<OAuthClient>> {
+    let Transport::Http { url, .. } = &server.transport else { return None };
+    let store = Logins::of_store(&whole.store).login(&server.name, principal);
+    let named = Some(principal).filter(|principal| **principal != whole.principal);
+    let settings = OAuthSettings { principal: named.cloned(), ..oauth_settings(login) };
+    Some(Arc::new(OAuthClient::new(url, settings, Arc::new(store))))
 }
 
 /// What the configuration says of logins at a server.
@@ -33,29 +65,30 @@ pub fn oauth_settings(login: &ServerLogin) -> OAuthSettings {
         client_metadata_url: login.client_metadata_url.clone(),
         scopes: login.scopes.clone(),
         authority: None,
+        principal: None,
     }
 }
 
 /// How the driver connects to an upstream: a process of ours is started, confined, by `launcher`. A
-/// server that is started for each folder gets that of the configuration here.
+/// server that is started for each folder gets that of the configuration here, and one that wants a
+/// login that of the gateway's own principal.
 pub fn upstream_config(
     config: &config::Upstream,
     whole: &Config,
     launcher: &Launcher,
 ) -> UpstreamConfig {
-    let folder = whole.file.parent().unwrap_or(Path::new("."));
-    upstream_config_in(folder, config, whole, launcher)
+    upstream_config_for(InstanceOwner::gateway(whole), config, whole, launcher)
 }
 
-/// The same for the clients that work in a folder.
-pub(crate) fn upstream_config_in(
-    folder: &Path,
+/// The same for an instance that works for others.
+pub(crate) fn upstream_config_for(
+    owner: InstanceOwner<'_>,
     config: &config::Upstream,
     whole: &Config,
     launcher: &Launcher,
 ) -> UpstreamConfig {
     let config = match config.sharing {
-        Sharing::Folder => &in_folder(config, folder),
+        Sharing::Folder => &in_folder(config, owner.folder),
         Sharing::Client | Sharing::All => config,
     };
     let endpoint = match &config.transport {
@@ -74,9 +107,8 @@ pub(crate) fn upstream_config_in(
             }),
         }),
         Transport::Http { url, headers, login } => {
-            let own = headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
-            // A header of the operator's own stands in place of a login.
-            let oauth = (!own).then(|| Arc::new(oauth_client(config, whole, url, login)));
+            let principal = owner.principal.filter(|_| wants_login(&config.transport));
+            let oauth = principal.and_then(|one| oauth_client(config, whole, login, one));
             Endpoint::Http(HttpConfig { url: url.clone(), headers: headers.clone(), oauth })
         }
     };

@@ -16,6 +16,7 @@ use super::callers::Callers;
 use super::client::Client;
 use super::client_link::ClientLink;
 use super::entry::{Entry, EntryContext, UnavailableServer};
+use super::error::ServeError;
 use super::feature_snapshot::{FeatureSnapshot, PromptNames};
 use super::gateway::Gateway;
 use super::instance_key::InstanceKey;
@@ -61,7 +62,7 @@ impl Upstreams {
             launcher,
             closing: &closing.subscribe(),
             events: &events,
-            folders: &callers.folders,
+            clients: &callers.runs,
         };
         let entry = |upstream| Arc::new(Entry::new(upstream, &context));
         let entries = config.upstreams.iter().map(entry).collect();
@@ -125,10 +126,7 @@ impl Upstreams {
     /// What the servers offer to a client beside tools: a client with instances of its own sees what
     /// those offer.
     pub(crate) async fn features_of(&self, client: &Client) -> Arc<FeatureSnapshot> {
-        let run = client.last_run().await;
-        if let Some(run) = &run {
-            self.callers.note_folder(client, run);
-        }
+        let Ok(run) = self.listing_run(client).await else { return Arc::default() };
         let own = self.entries.iter().map(|entry| entry.features_of_client(run.as_ref()));
         let own = futures_util::future::join_all(own).await;
         if own.iter().all(Option::is_none) {
@@ -141,6 +139,22 @@ impl Upstreams {
                 self.entries.iter().map(|entry| entry.name.clone()).zip(all.iter().cloned());
             self.snapshot(&client.gateway, &named.collect::<Vec<_>>())
         })
+    }
+
+    /// The run for which features are listed: the client's last one, if any. A client that logs in
+    /// somewhere by itself gets one before its first call, since nobody else's lists are for it.
+    async fn listing_run(&self, client: &Client) -> Result<Option<RunId>, ServeError> {
+        let principal = client.principal()?;
+        let foreign = |entry: &Arc<Entry>| !entry.instances.is_login_of(&principal.id);
+        let run = match client.last_run().await {
+            Some(run) => Some(run),
+            None if self.entries.iter().any(foreign) => Some(client.run().await?.run_id),
+            None => None,
+        };
+        if let Some(run) = &run {
+            self.callers.note_run(client, run)?;
+        }
+        Ok(run)
     }
 
     fn snapshot(
@@ -204,7 +218,7 @@ impl Upstreams {
 
     /// Ends the instances of servers whose clients are gone, given the runs that go on.
     pub(crate) async fn end_unused(&self, runs: &BTreeSet<RunId>) {
-        self.callers.folders.keep(runs);
+        self.callers.runs.keep(runs);
         let all = self.entries.iter().map(|entry| entry.end_unused(runs));
         futures_util::future::join_all(all).await;
     }

@@ -108,3 +108,24 @@ fn what_is_forgotten_is_gone() {
     assert!(block(place.forget()).unwrap());
     assert!(place.load().unwrap().is_none() && !block(place.forget()).unwrap());
 }
+
+#[test]
+fn whoever_is_logged_in_at_a_server_is_listed() {
+    let root = TempDir::new().unwrap();
+    let logins = Logins::of_store(&root.path().join("ledger.db"));
+    let tracker = UpstreamName::parse("tracker").unwrap();
+    assert!(logins.at(&tracker).unwrap().is_empty(), "there is no folder yet");
+    for (server, principal) in [("tracker", "eve"), ("tracker", "ana"), ("other", "bob")] {
+        let place = place(&root, server, principal);
+        block(async { place.lock().await.unwrap().save(&login(SECRET)).unwrap() });
+    }
+    // The seal of a copy holds, but it is nobody's login.
+    let (from, to) = (place(&root, "tracker", "ana").file(), logins.folder.join("copy.json"));
+    fs::copy(from, to).unwrap();
+    let found = logins.at(&tracker).unwrap();
+    let names: Vec<String> = found.iter().map(|one| one.principal.to_string()).collect();
+    assert_eq!(names, ["ana", "eve"]);
+    assert!(found.iter().all(|one| matches!(one.login, Ok(Some(_)))));
+    fs::write(logins.folder.join(KEY), STANDARD.encode([9; KEY_BYTES])).unwrap();
+    assert!(logins.at(&tracker).unwrap().iter().all(|one| one.login.is_err()));
+}

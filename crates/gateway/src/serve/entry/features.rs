@@ -38,22 +38,25 @@ impl Entry {
 
     /// What the client of a run sees of it: what its own instance offers; what the primary offered
     /// before anybody worked with it, where another client does and this one has no instance yet.
-    /// `None` where that is what the primary offers now.
+    /// One that logs in for itself gets its own instance here: what the primary offers is for the
+    /// login that it has. `None` where it is what the primary offers now.
     pub(crate) async fn features_of_client(
         &self,
         run: Option<&RunId>,
     ) -> Option<Arc<ServerFeatures>> {
-        match self.instances.serving(run) {
-            ServingInstance::Primary => None,
-            ServingInstance::NotStarted => {
+        let foreign = run.filter(|run| !self.instances.shares_login(run));
+        let dedicated = match (self.instances.serving(run), foreign) {
+            (ServingInstance::Primary, _) => return None,
+            (ServingInstance::NotStarted, None) => {
                 let untouched = self.untouched.read().unwrap_or_else(PoisonError::into_inner);
-                Some(Arc::clone(&untouched))
+                return Some(Arc::clone(&untouched));
             }
-            ServingInstance::Dedicated(dedicated) => {
-                let asked = timeout(PATIENCE, dedicated.features()).await;
-                Some(asked.ok().and_then(Result::ok).unwrap_or_default())
-            }
-        }
+            (ServingInstance::NotStarted, Some(run)) => self.instances.begin_dedicated(run),
+            (ServingInstance::Dedicated(dedicated), _) => Some(dedicated),
+        };
+        let Some(dedicated) = dedicated else { return Some(Arc::default()) };
+        let asked = timeout(PATIENCE, dedicated.features()).await;
+        Some(asked.ok().and_then(Result::ok).unwrap_or_default())
     }
 
     /// Asks a connection for its features; nothing where that takes too long.

@@ -4,7 +4,9 @@
 //! default no two clients share one. The *primary* instance, whose tools are listed, serves the client
 //! that calls it first, and every other client gets a *dedicated* one with its first call. That ends
 //! with the run of its client; one that serves a folder ends when it was idle for long. A primary
-//! instance that a client has worked with is started anew before another client gets it.
+//! instance that a client has worked with is started anew before another client gets it. Where a
+//! server wants a login, the primary has that of the gateway's own principal, and serves no client
+//! that acts as another: a dedicated instance has the login of its client's principal, or none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -13,13 +15,15 @@ use std::time::Duration;
 use weaver_agent_kernel::{AuthorizedCall, DriverError};
 use weaver_drivers::mcp::{LogLevel, Upstream, UpstreamConfig};
 use weaver_drivers::{InstanceSource, ServerInstance};
-use weaver_types::{BoxFuture, RunId, UpstreamName};
+use weaver_types::{BoxFuture, PrincipalId, RunId, UpstreamName};
 
+use super::EntryContext;
 use super::dedicated_instance::{ApprovedItem, DedicatedInstance};
-use crate::config::Sharing;
-use crate::serve::client_folders::ClientFolders;
+use crate::config::{self, Sharing};
 use crate::serve::instance_key::InstanceKey;
+use crate::serve::run_clients::RunClients;
 use crate::serve::server_events::ServerEvents;
+use crate::serve::upstream_config::{InstanceOwner, upstream_config_for};
 
 /// The most dedicated instances of a server.
 const MAX_DEDICATED: usize = 64;
@@ -36,8 +40,32 @@ type ConfigureInstance = Box<dyn Fn(&InstanceKey) -> UpstreamConfig + Send + Syn
 pub(crate) struct InstancesContext<'a> {
     pub(crate) server: &'a UpstreamName,
     pub(crate) sharing: Sharing,
+    /// Whose login the primary instance uses, where clients log in each for themselves.
+    pub(crate) login: Option<&'a PrincipalId>,
     pub(crate) events: &'a ServerEvents,
-    pub(crate) folders: &'a ClientFolders,
+    pub(crate) clients: &'a RunClients,
+}
+
+/// How the dedicated instances of a server are configured: for the folder of their clients, and with
+/// their login.
+pub(super) fn dedicated_configuration(
+    config: &config::Upstream,
+    shared: &EntryContext<'_>,
+) -> ConfigureInstance {
+    let (config, whole) = (config.clone(), Arc::clone(shared.whole));
+    let (launcher, redactor) = (shared.launcher.clone(), shared.redactor.clone());
+    let (events, clients) = (shared.events.clone(), shared.clients.clone());
+    Box::new(move |key| {
+        let gateway = InstanceOwner::gateway(&whole);
+        let (folder, principal) = match key {
+            InstanceKey::Run(run) => (gateway.folder, clients.principal_of(run)),
+            InstanceKey::Folder(folder) => (folder.as_path(), gateway.principal.cloned()),
+        };
+        let owner = InstanceOwner { folder, principal: principal.as_ref() };
+        let connection = upstream_config_for(owner, &config, &whole, &launcher);
+        let connection = UpstreamConfig { redactor: Some(redactor.clone()), ..connection };
+        events.attach_dedicated(&config.name, key, connection)
+    })
 }
 
 /// The instances of one server.
@@ -45,7 +73,8 @@ pub(crate) struct Instances {
     server: UpstreamName,
     events: ServerEvents,
     sharing: Sharing,
-    folders: ClientFolders,
+    login: Option<PrincipalId>,
+    clients: RunClients,
     configure: ConfigureInstance,
     primary: RwLock<Arc<Upstream>>,
     table: Mutex<InstanceTable>,
@@ -107,12 +136,13 @@ impl Instances {
         primary: UpstreamConfig,
         configure: ConfigureInstance,
     ) -> Self {
-        let InstancesContext { server, sharing, events, folders } = setting;
+        let InstancesContext { server, sharing, login, events, clients } = setting;
         Self {
             server: server.clone(),
             events: events.clone(),
             sharing,
-            folders: folders.clone(),
+            login: login.cloned(),
+            clients: clients.clone(),
             configure,
             primary: RwLock::new(Arc::new(Upstream::new(primary))),
             table: Mutex::default(),
@@ -181,18 +211,31 @@ impl Instances {
         match self.sharing {
             Sharing::All => None,
             Sharing::Client => Some(InstanceKey::Run(run.clone())),
-            Sharing::Folder => self.folders.of(run).map(InstanceKey::Folder),
+            Sharing::Folder => self.clients.folder_of(run).map(InstanceKey::Folder),
         }
+    }
+
+    /// Whether the login of the primary instance is that of a principal, or everybody's.
+    pub(crate) fn is_login_of(&self, principal: &PrincipalId) -> bool {
+        self.login.as_ref().is_none_or(|own| own == principal)
+    }
+
+    /// Whether the client of a run may work with the primary instance: never under a login that is
+    /// not its own.
+    pub(super) fn shares_login(&self, run: &RunId) -> bool {
+        self.login.is_none()
+            || self.clients.principal_of(run).is_some_and(|one| self.is_login_of(&one))
     }
 
     /// The instance that serves the client of a run now.
     pub(super) fn serving(&self, run: Option<&RunId>) -> ServingInstance {
+        let shares_login = run.is_none_or(|run| self.shares_login(run));
         let (key, table) = (run.and_then(|run| self.key(run)), self.table());
         match (key, &table.primary_owner) {
             (Some(key), Some(owner)) if owner.key == key => ServingInstance::Primary,
             (Some(key), owner) => match table.dedicated.get(&key) {
                 Some(dedicated) => ServingInstance::Dedicated(Arc::clone(dedicated)),
-                None if owner.is_some() => ServingInstance::NotStarted,
+                None if owner.is_some() || !shares_login => ServingInstance::NotStarted,
                 None => ServingInstance::Primary,
             },
             (None, Some(_)) => ServingInstance::NotStarted,
@@ -204,13 +247,19 @@ impl Instances {
     /// `None` for the primary.
     pub(crate) fn begin_watching(&self, run: &RunId) -> Option<InstanceKey> {
         let key = self.key(run)?;
-        let Acquired { instance, ended } = self.acquire(Some(key.clone())).ok()?;
+        self.begin_dedicated(run).map(|_| key)
+    }
+
+    /// The dedicated instance of the client of a run, from here on; `None` where the primary serves
+    /// it, or no more can be started.
+    pub(super) fn begin_dedicated(&self, run: &RunId) -> Option<Arc<DedicatedInstance>> {
+        let Acquired { instance, ended } = self.acquire(self.key(run)).ok()?;
         if let Some(ended) = ended {
             tokio::spawn(async move { ended.upstream.close().await });
         }
         match instance {
             AcquiredInstance::Primary(_) => None,
-            AcquiredInstance::Dedicated(_) => Some(key),
+            AcquiredInstance::Dedicated(dedicated) => Some(dedicated),
         }
     }
 
@@ -242,9 +291,10 @@ impl Instances {
 
     fn acquire(&self, key: Option<InstanceKey>) -> Result<Acquired, DriverError> {
         let Some(key) = key else { return Ok(AcquiredInstance::Primary(None).into()) };
-        let mut table = self.table();
         // The primary was started before anybody's folder was known.
-        if let InstanceKey::Run(_) = key {
+        let may_have_primary = matches!(&key, InstanceKey::Run(run) if self.shares_login(run));
+        let mut table = self.table();
+        if may_have_primary {
             let fresh = || PrimaryOwner { key: key.clone(), in_use: Arc::default() };
             let owner = table.primary_owner.get_or_insert_with(fresh);
             if owner.key == key {
