@@ -34,6 +34,8 @@ mod child;
 mod child_config;
 mod chunk_task;
 pub mod confine;
+#[cfg(target_os = "linux")]
+mod descendants;
 mod driver;
 mod escape;
 mod feature_result;

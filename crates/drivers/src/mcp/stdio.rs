@@ -18,6 +18,8 @@ use super::server_request::AnswerSink;
 use crate::child::{self, ProcessGroupGuard, SpawnError, StderrTail};
 use crate::child_config::{Redactor, StdioConfig};
 use crate::confine::{ConfineError, Enforced};
+#[cfg(target_os = "linux")]
+use crate::descendants::DescendantsGuard;
 
 /// Most messages that wait to be written.
 const OUTBOX: usize = 64;
@@ -55,6 +57,10 @@ impl StdioLink {
             command: config.command.clone(),
             reason: error.to_string(),
         };
+        #[cfg(target_os = "linux")]
+        let mut marked = config.clone();
+        #[cfg(target_os = "linux")]
+        let (descendants, config) = (DescendantsGuard::mark(&mut marked.env), &marked);
         let mut child = child::start(config).map_err(refused)?;
         let group = ProcessGroupGuard::of(&child);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -76,6 +82,8 @@ impl StdioLink {
             garbage: 0,
             child,
             group,
+            #[cfg(target_os = "linux")]
+            descendants,
         };
         let (told, report) = oneshot::channel();
         let follower = {
@@ -203,6 +211,8 @@ struct Supervisor {
     garbage: usize,
     child: Child,
     group: ProcessGroupGuard,
+    #[cfg(target_os = "linux")]
+    descendants: DescendantsGuard,
 }
 
 impl Supervisor {
@@ -226,6 +236,8 @@ impl Supervisor {
         }
         // Grandchildren may hold the pipes open; without them the tail has an end.
         drop(self.group);
+        #[cfg(target_os = "linux")]
+        drop(self.descendants);
         let _ = timeout(LAST_WORDS, &mut stderr.0).await;
         let status = match exited {
             Some(Ok(status)) => status.to_string(),

@@ -155,6 +155,8 @@ fn start(
     let mut child = Command::new(&command.program)
         .args(&command.arguments)
         .current_dir(&command.directory)
+        // A daemon outlives the server in which a client may have started it.
+        .env_remove("WEAVER_SERVER_ID")
         .stdin(if command.input.is_some() { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(folder.open_log()?)
