@@ -92,7 +92,7 @@ pub(super) enum Command {
     Stop(super::daemon::DaemonVerb),
     /// Put a fresh daemon in place; clients go on without being started again
     #[cfg(unix)]
-    Restart(super::serve::Serve),
+    Restart(super::daemon::Restart),
     /// Show the log of the daemon
     #[cfg(unix)]
     Logs(super::daemon::logs::Logs),

@@ -14,15 +14,14 @@ use clap::{Args, ValueEnum as _};
 use serde_json::json;
 use weaver_gateway::config::{self, Config, DEFAULT_NAME, NO_CONFIG_REMEDY};
 use weaver_gateway::daemon::{
-    self, DaemonCommand, DaemonEnd, DaemonError, DaemonFolder, DaemonOptions, DaemonStatus,
-    StoreClaim,
+    self, DaemonCommand, DaemonEnd, DaemonError, DaemonOptions, DaemonStatus, StoreClaim,
 };
 use weaver_gateway::secret::Passphrase;
 use weaver_gateway::serve::{Farewell, ServeError, ServeOptions};
 use weaver_text::escape;
 use zeroize::Zeroizing;
 
-use super::serve::{LogFormatArgument, LogPassphrase, Serve};
+use super::serve::{LogPassphrase, StartOptions};
 use super::shared_args::Json;
 use super::{Exit, Failure, config_path, logging, output, serve};
 use crate::output::OutputFormat;
@@ -33,12 +32,8 @@ pub(super) struct Daemon {
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
         value_parser = crate::config_path::named)]
     pub(super) config: PathBuf,
-    /// Do not verify signatures; every decision in the log says so
-    #[arg(long)]
-    pub(super) unsigned_development: bool,
-    /// Read the passphrase of the log's key from this open file descriptor
-    #[arg(long, value_name = "N")]
-    pub(super) log_passphrase_fd: Option<u32>,
+    #[command(flatten)]
+    pub(super) start: StartOptions,
     /// Serve clients over HTTP at this loopback address too, or in place of the one under `[http]`:
     /// `127.0.0.1:8700`
     #[arg(long, value_name = "ADDRESS")]
@@ -49,8 +44,16 @@ pub(super) struct Daemon {
     /// Say on standard output, in one line of JSON, when clients can connect
     #[arg(long, hide = true)]
     pub(super) started_by_client: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Restart {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml",
+        value_parser = crate::config_path::named)]
+    config: PathBuf,
     #[command(flatten)]
-    pub(super) log_format: LogFormatArgument,
+    start: StartOptions,
 }
 
 #[derive(Debug, Args)]
@@ -73,7 +76,7 @@ pub(super) fn run(args: &Daemon) -> Result<Exit, Failure> {
     super::huge_pages::allow();
     match args.started_by_client {
         false => start(args, || {
-            match args.log_format.output_format() {
+            match args.start.log_format.output_format() {
                 OutputFormat::Json => tracing::info!("clients can connect"),
                 OutputFormat::Text => output::aside("weaver: ready\n"),
             }
@@ -101,15 +104,15 @@ fn start(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failure> {
         idle_exit: args.idle_exit.map(Duration::from_secs),
         http: args.http.as_deref().map(http_address).transpose()?,
     };
-    let mut passphrase = LogPassphrase::new(args.log_passphrase_fd);
+    let mut passphrase = LogPassphrase::new(args.start.log_passphrase_fd);
     let mut ready = Some(ready);
     let mut claim: Option<StoreClaim> = None;
     loop {
         let config = config::load(absolute(&args.config)?)?;
-        logging::start(args.log_format.or(&config.telemetry));
+        logging::start(args.start.log_format.or(&config.telemetry));
         let store = config.store.clone();
         let log_key = passphrase.open_key(&config)?;
-        let unsigned_development = args.unsigned_development;
+        let unsigned_development = args.start.unsigned_development;
         let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
         // The store stays claimed between two configurations, unless it is another one.
         claim = claim.filter(|claim| claim.is_of(&store));
@@ -153,22 +156,22 @@ fn notify_ready() {
     }
 }
 
-/// The command that starts the daemon of a configuration, as `args` want it. A passphrase is read
+/// The command that starts the daemon of a configuration, as `options` want it. A passphrase is read
 /// from its descriptor and handed on.
-pub(super) fn command(args: &Serve, config: &Path) -> Result<DaemonCommand, Failure> {
+pub(super) fn command(options: &StartOptions, config: &Path) -> Result<DaemonCommand, Failure> {
     let program = std::env::current_exe().map_err(Failure::from)?;
     let mut arguments: Vec<OsString> = ["daemon", "--started-by-client", "--idle-exit"]
         .into_iter()
         .map(OsString::from)
         .chain([IDLE_EXIT.to_string().into(), "--config".into(), config.into()])
         .collect();
-    if let Some(format) = args.log_format.format.and_then(|format| format.to_possible_value()) {
+    if let Some(format) = options.log_format.format.and_then(|format| format.to_possible_value()) {
         arguments.extend(["--log-format".into(), format.get_name().into()]);
     }
-    if args.unsigned_development {
+    if options.unsigned_development {
         arguments.push("--unsigned-development".into());
     }
-    let input = args.log_passphrase_fd.map(passphrase).transpose()?;
+    let input = options.log_passphrase_fd.map(passphrase).transpose()?;
     if input.is_some() {
         arguments.extend(["--log-passphrase-fd".into(), "0".into()]);
     }
@@ -316,16 +319,16 @@ pub(super) fn stop(args: &DaemonVerb) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-pub(super) fn restart(args: &Serve) -> Result<Exit, Failure> {
+pub(super) fn restart(args: &Restart) -> Result<Exit, Failure> {
     let config = absolute(&args.config)?;
     let store = config::store_of(&config)?;
     // One that could not start would leave clients over HTTP without any.
-    check_log_passphrase(&config::load(&config)?, args.log_passphrase_fd)?;
+    check_log_passphrase(&config::load(&config)?, args.start.log_passphrase_fd)?;
     match daemon::end(&store, Farewell::Restarting) {
         Ok(()) | Err(DaemonError::NotRunning) => {}
         Err(error) => return Err(failed(&store, error)),
     }
-    daemon::ensure(&store, &command(args, &config)?).map_err(|error| failed(&store, error))?;
+    daemon::ensure(&store, &command(&args.start, &config)?).map_err(|error| failed(&store, error))?;
     output::line("restarted; clients go on")?;
     Ok(Exit::Ok)
 }

@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use weaver_gateway::config::{self, Config, LogFormat, Telemetry};
 #[cfg(unix)]
-use weaver_gateway::daemon::{self, DaemonError, DaemonFolder, SessionRequest, ShimOptions};
+use weaver_gateway::daemon::{
+    self, ClientToken, DaemonError, DaemonFolder, SessionRequest, ShimOptions,
+};
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_gateway::serve::{self, ServeError, ServeOptions};
+#[cfg(unix)]
+use weaver_text::escape;
 use weaver_types::signature::SigningKey;
 
 use super::{Exit, Failure, logging};
@@ -20,21 +24,31 @@ pub(super) struct Serve {
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
         value_parser = crate::config_path::named)]
     pub(super) config: PathBuf,
-    /// Do not verify signatures; every decision in the log says so
-    #[arg(long)]
-    pub(super) unsigned_development: bool,
-    /// Read the passphrase of the log's key from this open file descriptor
-    #[arg(long, value_name = "N")]
-    pub(super) log_passphrase_fd: Option<u32>,
+    #[command(flatten)]
+    pub(super) start: StartOptions,
     /// What this client sees: a `[profiles.NAME]` of the configuration
     #[arg(long, value_name = "NAME")]
     pub(super) profile: Option<String>,
     /// What `weaver status` calls this client; it gives no right
     #[arg(long, value_name = "TEXT")]
     pub(super) label: Option<String>,
+    /// Come as the client whose token, of `weaver clients add`, this variable has
+    #[arg(long, value_name = "NAME", conflicts_with = "standalone")]
+    pub(super) token_env: Option<String>,
     /// Be the gateway of this one client, without a daemon
     #[arg(long)]
     pub(super) standalone: bool,
+}
+
+/// How a gateway is started.
+#[derive(Debug, Args)]
+pub(super) struct StartOptions {
+    /// Do not verify signatures; every decision in the log says so
+    #[arg(long)]
+    pub(super) unsigned_development: bool,
+    /// Read the passphrase of the log's key from this open file descriptor
+    #[arg(long, value_name = "N")]
+    pub(super) log_passphrase_fd: Option<u32>,
     #[command(flatten)]
     pub(super) log_format: LogFormatArgument,
 }
@@ -94,7 +108,7 @@ fn shim(args: &Serve) -> Result<Exit, Failure> {
         }
         Err(failure) if std::io::stdin().is_terminal() => Err(failure),
         Err(failure) => {
-            super::output::failure(&failure, args.log_format.output_format());
+            super::output::failure(&failure, args.start.log_format.output_format());
             let problem =
                 DaemonError::Configuration { code: failure.code, problem: failure.in_words() };
             daemon::run_shim(Err(problem))?;
@@ -107,28 +121,41 @@ fn shim(args: &Serve) -> Result<Exit, Failure> {
 fn shim_options(args: &Serve) -> Result<ShimOptions, Failure> {
     let config = super::daemon::absolute(&args.config)?;
     let folder = DaemonFolder::of_store(&config::store_of(&config)?);
-    let command = super::daemon::command(args, &config)?;
+    let command = super::daemon::command(&args.start, &config)?;
     let request = SessionRequest {
         config,
-        unsigned_development: args.unsigned_development,
+        unsigned_development: args.start.unsigned_development,
         profile: args.profile.clone(),
         folder: std::env::current_dir().ok(),
         label: args.label.clone().unwrap_or_else(|| "client".to_owned()),
+        token: args.token_env.as_deref().map(token).transpose()?,
     };
     Ok(ShimOptions { folder, command, request })
+}
+
+/// The token in a variable. Without it the client would come as the owner, who may do more.
+#[cfg(unix)]
+fn token(variable: &str) -> Result<ClientToken, Failure> {
+    let text = std::env::var(variable).unwrap_or_default();
+    if text.trim().is_empty() {
+        let message = format!("the variable {} is not set", escape::line(variable));
+        return Err(Failure::new(Exit::Usage, "serve.token", message)
+            .next("write the token that `weaver clients add` printed into the client's `env`"));
+    }
+    Ok(ClientToken::new(&text))
 }
 
 fn standalone(args: &Serve) -> Result<Exit, Failure> {
     #[cfg(target_os = "linux")]
     super::huge_pages::allow();
-    if args.log_passphrase_fd == Some(0) {
+    if args.start.log_passphrase_fd == Some(0) {
         return Err(client_descriptor());
     }
     let config = config::load(&args.config)?;
-    logging::start(args.log_format.or(&config.telemetry));
+    logging::start(args.start.log_format.or(&config.telemetry));
     let store = config.store.clone();
-    let log_key = LogPassphrase::new(args.log_passphrase_fd).open_key(&config)?;
-    let unsigned_development = args.unsigned_development;
+    let log_key = LogPassphrase::new(args.start.log_passphrase_fd).open_key(&config)?;
+    let unsigned_development = args.start.unsigned_development;
     let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
     serve::run(config, options, args.profile.as_deref()).map_err(|error| match error {
         ServeError::Documents(error) => Failure::from(error),

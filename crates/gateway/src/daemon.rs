@@ -37,12 +37,12 @@ use tokio_util::sync::CancellationToken;
 pub use control::{StoreLoan, borrow_store, end, ensure, status};
 pub use error::DaemonError;
 pub use folder::DaemonFolder;
-pub use hello::{DaemonStatus, SessionRequest};
+pub use hello::{ClientToken, DaemonStatus, SessionRequest};
 pub use shim::{ShimOptions, run_shim};
 pub use start::DaemonCommand;
 
 use crate::config::{self, Config, Http};
-use crate::http::{self, HttpGateway};
+use crate::http::{self, Clients, HttpGateway};
 use crate::serve::{self, Farewell, ServeOptions, Server};
 use connection::Daemon;
 use stamp::ConfigStamp;
@@ -151,10 +151,12 @@ pub fn run(
         let (end, ending) = mpsc::channel(1);
         let (closing, cut) = (CancellationToken::new(), CancellationToken::new());
         let started = Instant::now();
+        let clients = Clients::of_store(&server.config().store);
         let shared = Daemon {
             server,
             unsigned_development,
             started,
+            clients,
             config: stamp,
             program,
             http: OnceLock::new(),

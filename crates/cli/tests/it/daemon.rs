@@ -437,6 +437,53 @@ fn clients_of_different_processes_have_runs_of_their_own() {
     other.finish();
 }
 
+/// Two clients of one user with rights of their own.
+#[test]
+fn a_client_over_pipes_acts_as_the_principal_of_its_token() {
+    let shared = Shared::new("");
+    crate::client::replace(
+        &shared.0,
+        "policy",
+        2,
+        "[principals.owner]\nroles = [\"reader\"]\n[principals.guest]\n\n[[rules]]\n\
+         name = \"reads\"\nmatch = { effects = { impact = \"read\" } }\n\
+         require.roles = { any = [\"reader\"] }\neffect = \"allow\"\nreason = \"readers read\"\n",
+    );
+    let mut own = shared.open();
+    assert!(reads(&mut own));
+    let config = shared.0.arg("weaver.toml");
+    let added = weaver(&["clients", "add", "editor", "--principal", "guest", "--config", &config]);
+    let start = |token: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["serve", "--config", &config, "--token-env", "EDITOR_TOKEN"]);
+        Client::start_as(match token {
+            "" => command,
+            token => {
+                command.env("EDITOR_TOKEN", token);
+                command
+            }
+        })
+    };
+    let mut guest = start(added.out.trim()).shaken();
+    let (failed, body) = guest.execute("good.people", json!({}));
+    assert!(failed && body.to_string().contains("deny"), "{body}");
+    let sessions = shared.status()["sessions"].to_string();
+    assert!(sessions.contains("guest") && sessions.contains("owner"), "{sessions}");
+    for (token, problem) in [("weaver_made_up", "the token is not known"), ("", "EDITOR_TOKEN")] {
+        let mut stranger = start(token);
+        let refused = stranger.request("initialize", crate::client::initialize());
+        assert!(refused["error"]["message"].as_str().unwrap().contains(problem), "{refused}");
+        stranger.end();
+    }
+    assert_eq!(weaver(&["clients", "remove", "editor", "--config", &config]).code, 0);
+    let mut removed = start(added.out.trim());
+    let refused = removed.request("initialize", crate::client::initialize());
+    assert!(refused["error"]["message"].as_str().unwrap().contains("was removed"), "{refused}");
+    removed.end();
+    guest.finish();
+    own.finish();
+}
+
 /// Ten clients make a hundred calls each, and the daemon is killed when a quarter, half and three
 /// quarters of them are answered.
 #[test]

@@ -9,14 +9,16 @@ use tokio::net::UnixStream;
 use tokio::net::unix::UCred;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use weaver_types::{Clock as _, SystemClock};
 
 use super::error::DaemonError;
 use super::hello::{
-    DaemonStatus, Hello, MAX_LINE, Outcome, PROTOCOL, ProtocolOnly, Purpose, SessionRequest,
-    Welcome,
+    ClientToken, DaemonStatus, Hello, MAX_LINE, Outcome, PROTOCOL, ProtocolOnly, Purpose,
+    SessionRequest, Welcome,
 };
 use super::stamp::ConfigStamp;
 use crate::config::{self, ConfigErrors};
+use crate::http::{Clients, HttpClient};
 use crate::serve::{ClientKey, Farewell, Server, SessionOwner};
 
 /// How long the first line may take.
@@ -27,6 +29,8 @@ pub(super) struct Daemon {
     pub(super) server: Arc<Server>,
     pub(super) unsigned_development: bool,
     pub(super) started: Instant,
+    /// Who may come with a token.
+    pub(super) clients: Clients,
     /// The configuration's files as they were read.
     pub(super) config: ConfigStamp,
     /// The program that runs.
@@ -154,6 +158,7 @@ impl Daemon {
                            end it with `weaver stop`";
             return Err(Welcome::refused("daemon.other_options", problem));
         }
+        let holder = request.token.as_ref().map(|token| self.holder(token)).transpose()?;
         if !self.is_current(program)? {
             // There is room for one word, and it is the same that is there.
             let _ = self.end.try_send(Farewell::Restarting);
@@ -167,12 +172,25 @@ impl Daemon {
             client.map_err(|error| Welcome::refused("daemon.random", error.to_string()))?;
         Ok(SessionOwner {
             client,
-            principal: None,
+            principal: holder.as_ref().map(|holder| holder.principal.clone()),
             identity: None,
-            profile: request.profile.clone(),
+            profile: holder.and_then(|holder| holder.profile).or_else(|| request.profile.clone()),
             folder: request.folder.clone(),
             label: request.label.chars().take(64).collect(),
         })
+    }
+
+    /// Whose token it is. A client that names one never comes as anybody else.
+    fn holder(&self, token: &ClientToken) -> Result<HttpClient, Welcome> {
+        let refused = |problem: &str| Welcome::refused("daemon.token", problem);
+        match self.clients.find(token.as_str(), SystemClock::default().now()) {
+            Ok(Some(holder)) => Ok(holder),
+            Ok(None) => Err(refused(
+                "the token is not known, was removed, or has expired; `weaver clients add NAME` \
+                 makes one",
+            )),
+            Err(error) => Err(refused(&format!("the clients cannot be read: {error}"))),
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! The first line on a connection to the daemon, and the answer to it. After it a session speaks
 //! MCP, line by line.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
 
 use super::stamp;
 use crate::serve::{Farewell, ServerStatus};
@@ -55,6 +57,32 @@ pub struct SessionRequest {
     pub folder: Option<PathBuf>,
     /// What the session is called where an operator sees it. It gives no right.
     pub label: String,
+    /// As whom the client comes, where not as the principal of the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<ClientToken>,
+}
+
+/// The token of a client, which shows nothing of itself.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ClientToken(Zeroizing<String>);
+
+impl ClientToken {
+    /// Takes a text as a token; blanks around it do not count.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self(Zeroizing::new(text.trim().to_owned()))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ClientToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientToken(redacted)")
+    }
 }
 
 /// The answer to a first line.
