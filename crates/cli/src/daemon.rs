@@ -328,7 +328,8 @@ pub(super) fn restart(args: &Restart) -> Result<Exit, Failure> {
         Ok(()) | Err(DaemonError::NotRunning) => {}
         Err(error) => return Err(failed(&store, error)),
     }
-    daemon::ensure(&store, &command(&args.start, &config)?).map_err(|error| failed(&store, error))?;
+    daemon::ensure(&store, &command(&args.start, &config)?)
+        .map_err(|error| failed(&store, error))?;
     output::line("restarted; clients go on")?;
     Ok(Exit::Ok)
 }

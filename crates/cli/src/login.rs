@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 use weaver_drivers::oauth::{
-    AuthorizationAgent, DevicePrompt, Login as Tokens, OAuthClient, OAuthError, Url,
+    AuthorizationAgent, DevicePrompt, GrantType, Login as Tokens, OAuthClient, OAuthError, Url,
 };
 use weaver_gateway::config::{self, Config, ServerLogin, Transport};
 use weaver_gateway::oauth::{Logins, SealedLogin};
@@ -154,6 +154,11 @@ impl LoginTarget {
             return Err(Failure::new(Exit::Usage, "login.server", message)
                 .next("what it needs stands in its `env`"));
         };
+        if login.grant == GrantType::ClientCredentials {
+            let message = format!("the gateway logs in at `{name}` by itself, with its own secret");
+            return Err(Failure::new(Exit::Usage, "login.server", message)
+                .next(format!("see `grant` under `[mcpServers.{name}.oauth]`")));
+        }
         let id = match principal {
             None => config.principal.clone(),
             Some(id) => PrincipalId::parse(id)

@@ -18,7 +18,8 @@ use weaver_drivers::mcp::{
     Upstream, UpstreamConfig,
 };
 use weaver_drivers::oauth::{
-    AuthorizationAgent, DevicePrompt, MemoryLogins, OAuthClient, OAuthError, OAuthSettings,
+    AuthorizationAgent, DevicePrompt, GrantType, MemoryLogins, OAuthClient, OAuthError,
+    OAuthSettings,
 };
 use weaver_types::BoxFuture;
 use zeroize::Zeroizing;
@@ -123,7 +124,12 @@ fn settings() -> OAuthSettings {
     let context = context();
     let text = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);
     let secret = text("client_secret").map(|secret| Arc::new(FixedSecret(secret)) as _);
+    // A scenario that gives a secret without a person to agree is one of client credentials.
+    let itself = context.get("name").and_then(Value::as_str);
+    let itself = itself.is_some_and(|name| name.starts_with("auth/client-credentials"));
+    let grant = if itself { GrantType::ClientCredentials } else { GrantType::AuthorizationCode };
     OAuthSettings {
+        grant,
         client_name: "Weaver".to_owned(),
         client_id: text("client_id"),
         client_secret: secret,

@@ -30,6 +30,6 @@ pub use error::OAuthError;
 pub use login::Login;
 pub use metadata::{AuthorizationServer, ProtectedResource};
 pub use registration::{ClientAuthentication, ClientIdentity};
-pub use settings::OAuthSettings;
+pub use settings::{GrantType, OAuthSettings};
 pub use store::{LoginGuard, LoginStore, MemoryLogins};
 pub use web::{AllowedAddresses, Document, OAuthHttpClient};

@@ -29,8 +29,7 @@ const FIRST: &str = "tools-call-simple-text";
 /// Why scenarios of extensions need not pass.
 const EXTENSION: &str = "an extension that the revisions do not require";
 /// The scenarios that do not pass, and why: as a server, only those that the fixture passes count.
-const EXCEPTIONS: [(&str, &str); 6] = [
-    ("client-credentials-basic", EXTENSION),
+const EXCEPTIONS: [(&str, &str); 5] = [
     ("client-credentials-jwt", EXTENSION),
     ("dpop", EXTENSION),
     ("dpop-nonce", EXTENSION),

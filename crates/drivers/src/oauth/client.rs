@@ -19,7 +19,7 @@ use super::grant::{Grant, TokenEndpoint};
 use super::login::Login;
 use super::metadata::{AuthorizationServer, ProtectedResource};
 use super::registration::ClientIdentity;
-use super::settings::OAuthSettings;
+use super::settings::{GrantType, OAuthSettings};
 use super::store::{LoginGuard, LoginStore};
 use super::web::{OAuthHttpClient, reach_of};
 
@@ -120,6 +120,9 @@ impl OAuthClient {
             // Somebody else got another one in the meantime.
             return Ok(());
         }
+        if self.settings.grant == GrantType::ClientCredentials {
+            return self.log_in_itself(challenge, used).await;
+        }
         if self.agent.is_none() {
             if challenge.wants_scopes() {
                 return Err(OAuthError::InsufficientScope);
@@ -130,6 +133,58 @@ impl OAuthClient {
             };
         }
         self.authorize(challenge, LoginFlow::Redirect).await.map(drop)
+    }
+
+    /// Gets a token for this client itself, unless somebody else did already. It has no other way to
+    /// be known there than the id and secret of its registration.
+    async fn log_in_itself(
+        &self,
+        challenge: &Challenge,
+        used: Option<&str>,
+    ) -> Result<(), OAuthError> {
+        let web = self.web().await?;
+        let mut guard = self.store.lock().await?;
+        let known = self.store.load()?;
+        if known.is_some_and(|login| used != Some(&*login.access_token)) {
+            return Ok(());
+        }
+        let found = self.discover(web, challenge).await?;
+        let id = self.settings.client_id.as_deref().ok_or(OAuthError::NoRegistration)?;
+        let client = ClientIdentity::registered(&found.server, &self.settings, id);
+        let scopes = self.scopes(challenge, &found);
+        let endpoint = TokenEndpoint {
+            web,
+            settings: &self.settings,
+            client: &client,
+            url: &found.token_endpoint,
+            resource: &found.resource.resource,
+        };
+        let wanted = scopes.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+        let mut form = vec![("grant_type", "client_credentials")];
+        form.extend((!wanted.is_empty()).then_some(("scope", wanted.as_str())));
+        let grant = endpoint.ask(&form).await?;
+        let login = self.begun(&found, client.clone(), scopes);
+        self.keep(guard.as_mut(), login, grant).map(drop)
+    }
+
+    /// A login that has no tokens yet.
+    fn begun(
+        &self,
+        found: &DiscoveredServer,
+        client: ClientIdentity,
+        scopes: BTreeSet<String>,
+    ) -> Login {
+        Login {
+            resource: found.resource.resource.clone(),
+            issuer: found.server.issuer.clone(),
+            token_endpoint: found.token_endpoint.clone(),
+            client,
+            access_token: Zeroizing::default(),
+            refresh_token: None,
+            scopes,
+            obtained: self.clock.now(),
+            expires: None,
+        }
     }
 
     /// Has a person log in at the authorization server, in a browser on this machine.
@@ -222,6 +277,7 @@ impl OAuthClient {
         let web = self.web().await?;
         let mut guard = self.store.lock().await?;
         let found = self.discover(web, challenge).await?;
+        found.server.needs_pkce()?;
         let client = self.client(web, &found.server, found.before.as_ref(), agent).await?;
         let scopes = self.scopes(challenge, &found);
         let resource = found.resource.resource.as_str();
@@ -246,17 +302,7 @@ impl OAuthClient {
             }
             LoginFlow::Device => device::run(&endpoint, &request, agent).await?,
         };
-        let login = Login {
-            resource: found.resource.resource.clone(),
-            issuer: found.server.issuer.clone(),
-            token_endpoint: found.token_endpoint.clone(),
-            client: client.clone(),
-            access_token: Zeroizing::default(),
-            refresh_token: None,
-            scopes,
-            obtained: self.clock.now(),
-            expires: None,
-        };
+        let login = self.begun(&found, client.clone(), scopes);
         self.keep(guard.as_mut(), login, grant)
     }
 
@@ -282,7 +328,6 @@ impl OAuthClient {
         let issuer = before.as_ref().map(|login| &login.issuer).or(issuers.first());
         let issuer = issuer.ok_or(OAuthError::NoRegistration)?;
         let server = AuthorizationServer::find(web, issuer).await?;
-        server.needs_pkce()?;
         let token_endpoint = server.token_endpoint.clone().ok_or(OAuthError::Document {
             what: "the metadata of the authorization server",
             reason: "it has no `token_endpoint`",

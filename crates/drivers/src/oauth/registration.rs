@@ -89,7 +89,7 @@ impl ClientIdentity {
         redirect_uri: &str,
     ) -> Result<Self, OAuthError> {
         if let Some(client_id) = &settings.client_id {
-            return Self::registered(server, settings, client_id).await;
+            return Ok(Self::registered(server, settings, client_id));
         }
         if let Some(document) =
             settings.client_metadata_url.as_ref().filter(|_| server.client_id_metadata_documents)
@@ -107,11 +107,12 @@ impl ClientIdentity {
         }
     }
 
-    async fn registered(
+    /// How it is known under the id of the settings.
+    pub(super) fn registered(
         server: &AuthorizationServer,
         settings: &OAuthSettings,
         client_id: &str,
-    ) -> Result<Self, OAuthError> {
+    ) -> Self {
         use ClientAuthentication::{ClientSecretBasic, ClientSecretPost, None as Public};
 
         let ways: &[ClientAuthentication] = match settings.client_secret {
@@ -120,12 +121,8 @@ impl ClientIdentity {
         };
         let authentication =
             ClientAuthentication::of(server, ways).or(ways.first().copied()).unwrap_or(Public);
-        Ok(Self {
-            client_id: client_id.to_owned(),
-            authentication,
-            secret: None,
-            redirect_uri: None,
-        })
+        let client_id = client_id.to_owned();
+        Self { client_id, authentication, secret: None, redirect_uri: None }
     }
 
     async fn register(

@@ -8,9 +8,21 @@ use weaver_types::PrincipalId;
 
 use crate::http::{Authority, SecretProvider};
 
+/// Who stands behind a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GrantType {
+    /// A person, who agrees once.
+    #[default]
+    AuthorizationCode,
+    /// This client itself, by its id and secret (RFC 6749 §4.4).
+    ClientCredentials,
+}
+
 /// What an operator says of the logins at one server.
 #[derive(Clone, Default)]
 pub struct OAuthSettings {
+    /// Who stands behind a token.
+    pub grant: GrantType,
     /// What this client calls itself where a person is asked.
     pub client_name: String,
     /// The id under which it was registered before.
@@ -30,6 +42,7 @@ pub struct OAuthSettings {
 impl fmt::Debug for OAuthSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OAuthSettings")
+            .field("grant", &self.grant)
             .field("client_id", &self.client_id)
             .field("client_metadata_url", &self.client_metadata_url)
             .field("scopes", &self.scopes)

@@ -8,9 +8,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, json};
 use sha2::{Digest as _, Sha256};
+use weaver_drivers::http::{Secret, SecretError, SecretProvider};
 use weaver_drivers::mcp::{CallRequest, Endpoint, HttpConfig, McpError, Upstream, UpstreamConfig};
-use weaver_drivers::oauth::{MemoryLogins, OAuthClient, OAuthSettings};
-use weaver_types::{Clock, Timestamp};
+use weaver_drivers::oauth::{GrantType, MemoryLogins, OAuthClient, OAuthSettings};
+use weaver_types::{BoxFuture, Clock, Timestamp};
 
 use crate::oauth_server::{ConsentingUser, Shared, start};
 
@@ -96,6 +97,46 @@ async fn a_person_logs_in_once_and_the_token_is_bound_to_the_server() {
     let other = trial.upstream(trial.client());
     assert_eq!(other.list_tools().await.unwrap().len(), 1);
     assert_eq!(trial.asked("/authorize").len(), 1);
+}
+
+/// A gateway that nobody sits in front of.
+#[tokio::test]
+async fn a_client_gets_tokens_for_itself_by_its_secret() {
+    let mut trial = Trial::new().await;
+    // Nobody is redirected, so no proof of a code is needed.
+    trial.stage.lock().unwrap().metadata = json!({ "code_challenge_methods_supported": null,
+        "token_endpoint_auth_methods_supported": ["client_secret_post"] });
+    trial.settings = OAuthSettings {
+        grant: GrantType::ClientCredentials,
+        client_id: Some("service".to_owned()),
+        client_secret: Some(Arc::new(FixedSecret("service-secret"))),
+        ..OAuthSettings::default()
+    };
+    let upstream = trial.upstream(trial.client());
+    assert_eq!(upstream.list_tools().await.unwrap().len(), 1);
+    upstream.call(CallRequest::new("say", Map::new())).await.unwrap();
+    let asked = trial.asked("/token");
+    assert_eq!(asked.len(), 1, "one token serves both");
+    assert_eq!(asked[0]["scope"], "basic");
+    assert!(asked[0]["resource"].ends_with("/mcp") && !asked[0].contains_key("code"));
+    assert!(trial.asked("/authorize").is_empty() && trial.asked("/register").is_empty());
+    // One that ended is replaced without a person.
+    trial.stage.lock().unwrap().tokens.clear();
+    upstream.call(CallRequest::new("say", Map::new())).await.unwrap();
+    assert_eq!(trial.asked("/token").len(), 2);
+    trial.settings.client_secret = Some(Arc::new(FixedSecret("another-secret")));
+    trial.stage.lock().unwrap().tokens.clear();
+    let error = trial.upstream(trial.client()).list_tools().await.unwrap_err();
+    assert!(error.to_string().contains("invalid_client"), "{error}");
+    assert_eq!(code(error), "oauth.refused");
+}
+
+struct FixedSecret(&'static str);
+
+impl SecretProvider for FixedSecret {
+    fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {
+        Box::pin(std::future::ready(Secret::new(self.0.to_owned().into())))
+    }
 }
 
 #[tokio::test]

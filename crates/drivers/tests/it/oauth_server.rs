@@ -208,12 +208,27 @@ impl OAuthServerState {
                 let scope = self.tokens.values().next_back().cloned().unwrap_or_default();
                 self.grant(scope)
             }
+            "client_credentials" => match given.get("client_secret").map(String::as_str) {
+                // No refresh token comes with it (RFC 6749 §4.4.3).
+                Some("service-secret") => {
+                    self.grant_without_refresh(given.get("scope").cloned().unwrap_or_default())
+                }
+                _ => refused("invalid_client"),
+            },
             _ if self.pending > 0 => {
                 self.pending -= 1;
                 refused("authorization_pending")
             }
             _ => self.grant("basic".to_owned()),
         }
+    }
+
+    fn grant_without_refresh(&mut self, scope: String) -> Response {
+        let token = format!("token-{}", self.next());
+        self.tokens = BTreeMap::from([(token.clone(), scope.clone())]);
+        let answer = json!({"access_token": token, "token_type": "Bearer",
+            "scope": scope, "expires_in": self.life});
+        say(200, &answer)
     }
 
     fn grant(&mut self, scope: String) -> Response {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use weaver_drivers::confine::Confinement;
+use weaver_drivers::oauth::GrantType;
 use weaver_types::UpstreamName;
 
 use super::SecretSource;
@@ -87,6 +88,8 @@ pub enum Transport {
 /// How a person logs in at a server: the gateway is an OAuth client of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerLogin {
+    /// Who stands behind a token: a person, or the gateway itself.
+    pub grant: GrantType,
     /// The id under which the gateway was registered before.
     pub client_id: Option<String>,
     /// The secret of that registration.

@@ -1,11 +1,12 @@
 //! From the configuration of an upstream to that of the driver.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::{Confined, Endpoint, HttpConfig, StdioConfig, UpstreamConfig};
-use weaver_drivers::oauth::{OAuthClient, OAuthSettings};
+use weaver_drivers::oauth::{GrantType, OAuthClient, OAuthSettings};
 use weaver_types::PrincipalId;
 
 use crate::config::{
@@ -31,14 +32,18 @@ impl<'a> InstanceOwner<'a> {
 }
 
 /// Whether whoever calls a server logs in there. A header of the operator's own stands in place of a
-/// login.
+/// login, and so do tokens that the gateway gets for itself.
 pub(crate) fn wants_login(transport: &Transport) -> bool {
     match transport {
         Transport::Stdio { .. } => false,
-        Transport::Http { headers, .. } => {
-            !headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
+        Transport::Http { headers, login, .. } => {
+            login.grant == GrantType::AuthorizationCode && !has_own_token(headers)
         }
     }
+}
+
+fn has_own_token(headers: &BTreeMap<String, String>) -> bool {
+    headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
 }
 
 /// The OAuth client of a server, with the login of a principal.
@@ -59,6 +64,7 @@ fn oauth_client(
 #[must_use]
 pub fn oauth_settings(login: &ServerLogin) -> OAuthSettings {
     OAuthSettings {
+        grant: login.grant,
         client_name: "Weaver".to_owned(),
         client_id: login.client_id.clone(),
         client_secret: login.client_secret.as_ref().map(SecretSource::provider),
@@ -107,7 +113,11 @@ pub(crate) fn upstream_config_for(
             }),
         }),
         Transport::Http { url, headers, login } => {
-            let principal = owner.principal.filter(|_| wants_login(&config.transport));
+            let principal = match login.grant {
+                GrantType::AuthorizationCode => owner.principal,
+                GrantType::ClientCredentials => Some(&whole.principal),
+            };
+            let principal = principal.filter(|_| !has_own_token(headers));
             let oauth = principal.and_then(|one| oauth_client(config, whole, login, one));
             Endpoint::Http(HttpConfig { url: url.clone(), headers: headers.clone(), oauth })
         }

@@ -2,6 +2,7 @@
 
 use super::super::confine::NETWORKS;
 use super::super::server::{KINDS, SHARING};
+use super::super::server_login::GRANTS;
 use super::keys::MANY;
 use super::tool_keys::SECRET_SOURCE;
 use super::{Form, Section, key, words};
@@ -45,6 +46,7 @@ static LIMITS: Section = Section {
 
 static OAUTH: Section = Section {
     keys: &[
+        key("grant", Word(&words(&GRANTS)), "Who stands behind a token: a person who logs in, or the gateway itself, by `client_id` and `client_secret`").or("\"authorization_code\""),
         key("client_id", Text, "The id of a client that was registered by hand"),
         key("client_secret", Table(&SECRET_SOURCE), "Its secret, for confidential clients"),
         key(
