@@ -221,9 +221,13 @@ impl Client {
         let id = json!(self.next);
         self.next += 1;
         if self.modern {
+            let more = params["_meta"].take();
             params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": MODERN,
                 "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
                 "io.modelcontextprotocol/clientCapabilities": self.capabilities});
+            for (name, value) in more.as_object().into_iter().flatten() {
+                params["_meta"][name] = value.clone();
+            }
         }
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         id

@@ -30,6 +30,13 @@ fn notify(method: &str, params: &Value) {
     put(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
 }
 
+/// Logs what happens, and what failed.
+fn log() {
+    notify("notifications/message", &json!({"level": "info", "data": "not wanted"}));
+    let data = json!({"said": format!("failed with {KEY}")});
+    notify("notifications/message", &json!({"level": "error", "logger": "db", "data": data}));
+}
+
 impl Server {
     fn take(&mut self, message: &Value, lines: &mut Lines<StdinLock<'static>>) {
         let (id, params) = (&message["id"], &message["params"]);
@@ -90,6 +97,10 @@ impl Server {
                 let token = &params["_meta"]["progressToken"];
                 notify("notifications/progress", &json!({"progressToken": token, "progress": 1}));
             }
+            "tools/call" if params["arguments"]["text"] == "log" => {
+                log();
+                text(id, "logged");
+            }
             "tools/call" => {
                 ask(id, params["arguments"]["text"].as_str().unwrap_or_default(), lines)
             }
@@ -122,12 +133,7 @@ impl Server {
             "note://events" => {
                 notify("notifications/resources/updated", &json!({"uri": "note://1"}));
                 notify("notifications/resources/updated", &json!({"uri": "note://2"}));
-                notify("notifications/message", &json!({"level": "info", "data": "not wanted"}));
-                let data = json!({"said": format!("failed with {KEY}")});
-                notify(
-                    "notifications/message",
-                    &json!({"level": "error", "logger": "db", "data": data}),
-                );
+                log();
                 self.has_more = true;
                 notify("notifications/resources/list_changed", &json!({}));
                 json!({"uri": uri, "text": "told"})

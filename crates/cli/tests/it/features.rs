@@ -285,6 +285,30 @@ fn a_modern_client_listens_to_what_it_asks_for() {
 }
 
 #[test]
+fn a_modern_client_hears_the_log_of_a_call_that_asks_for_it() {
+    let folder = featured(PROXY, "");
+    let mut client = Client::open_modern(&folder);
+    client.tools();
+    let call = |level: Value| {
+        let meta = json!({ "io.modelcontextprotocol/logLevel": level });
+        json!({"name": "f__ask", "arguments": {"text": "log"}, "_meta": meta})
+    };
+    result(&client.request("tools/call", call(json!("warning"))));
+    let logged = client.notice();
+    assert_eq!(logged["method"], "notifications/message", "{logged}");
+    assert_eq!(logged["params"]["level"], "error", "{logged}");
+    assert_eq!(logged["params"]["logger"], "f/db", "{logged}");
+    let data = logged["params"]["data"].to_string();
+    assert!(data.contains("failed with") && !data.contains("ghp_"), "{data}");
+    let unknown = client.request("tools/call", call(json!("loud")));
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    let quiet = json!({"name": "f__ask", "arguments": {"text": "log"}});
+    result(&client.request("tools/call", quiet));
+    let rest = client.finish();
+    assert!(rest.iter().all(|line| line["method"] != "notifications/message"), "{rest:?}");
+}
+
+#[test]
 fn a_server_asks_the_person_only_where_a_signed_contract_names_it() {
     let takes = json!({"elicitation": {}, "sampling": {}});
     // A pattern covers it, and that is not enough.

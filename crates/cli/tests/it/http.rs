@@ -36,7 +36,7 @@ impl Answer {
     }
 
     /// The messages of a stream of events.
-    fn events(&self) -> Vec<Value> {
+    pub(crate) fn events(&self) -> Vec<Value> {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
         data.map(|text| serde_json::from_str(text).unwrap()).collect()
     }

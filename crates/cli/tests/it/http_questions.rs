@@ -31,6 +31,34 @@ fn a_question_of_a_call_comes_where_the_call_is_answered() {
     assert!(answer.to_string().contains("file:///work"), "{answer}");
 }
 
+/// The client has no other stream, and two of its requests do not hear of one another.
+#[test]
+fn the_log_of_a_call_comes_where_the_call_is_answered() {
+    let web = Web::prepared("features", "", None);
+    let headers = [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "tool_execute"),
+    ];
+    let call = |level: Option<&str>| {
+        let mut meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {} });
+        if let Some(level) = level {
+            meta["io.modelcontextprotocol/logLevel"] = json!(level);
+        }
+        let arguments = json!({ "capability": "good.ask", "arguments": { "text": "log" } });
+        let params = json!({ "name": "tool_execute", "arguments": arguments, "_meta": meta });
+        web.post(&headers, &request(2, "tools/call", params))
+    };
+    let told = call(Some("info")).events();
+    let levels: Vec<&Value> = told.iter().map(|event| &event["params"]["level"]).collect();
+    assert_eq!(levels, [&json!("info"), &json!("error"), &Value::Null], "{told:?}");
+    assert!(told[2]["result"].is_object(), "the answer is the last: {told:?}");
+    assert_eq!(call(Some("error")).events().len(), 2);
+    assert_eq!(call(None).headers["content-type"], "application/json");
+    assert_eq!(call(Some("loud")).json()["error"]["code"], -32602);
+}
+
 /// A client opens its stream when it has heard that its session is open, which takes a moment.
 #[test]
 fn what_is_told_before_there_is_a_stream_waits_for_it() {

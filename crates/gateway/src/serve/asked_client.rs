@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use weaver_drivers::mcp::{RpcError, TimerPause};
+use weaver_drivers::mcp::{LogLevel, RpcError, TimerPause};
 
 use super::client_call::ClientCall;
 use super::client_link::{ClientLink, QuestionStream};
 use super::heartbeat;
+use super::lines::Outbox;
 
 /// How often a client hears that its call waits for an answer.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -46,6 +47,17 @@ impl AskedClient {
             calls if calls.iter().any(|call| call.asks_in_result()) => None,
             _ => self.link.session_capability(name).filter(Value::is_object),
         }
+    }
+
+    /// Where a log message of this level goes that one of its calls asks for: the answer to the call.
+    /// Nowhere if it could be about several calls, unless all of them want it in the same place.
+    pub(crate) fn log_outbox(&self, level: LogLevel) -> Option<Outbox> {
+        let (first, rest) = self.calls.split_first()?;
+        let outbox = first.log_outbox(level)?;
+        let same = |call: &Arc<ClientCall>| {
+            call.log_outbox(level).is_some_and(|other| other.same_channel(&outbox))
+        };
+        rest.iter().all(same).then_some(outbox)
     }
 
     /// Does work whose time limits stand still as those of its calls do.
@@ -90,7 +102,7 @@ mod tests {
     use weaver_types::Progress;
 
     use super::*;
-    use crate::serve::client_call::CallFollowing;
+    use crate::serve::client_call::{CallFollowing, RequestLog};
     use crate::serve::progress_reporter::ProgressReporter;
 
     #[tokio::test(start_paused = true)]
@@ -114,6 +126,32 @@ mod tests {
         let _ = question.tell.send(Ok(json!({ "action": "accept" })));
         assert_eq!(asking.await.unwrap(), Ok(json!({ "action": "accept" })));
         limited.await.unwrap();
+    }
+
+    #[test]
+    fn a_log_message_goes_where_all_the_calls_want_it_that_it_can_be_about() {
+        let (outbox, _lines) = tokio::sync::mpsc::channel(1);
+        let (elsewhere, _others) = tokio::sync::mpsc::channel(1);
+        let call = |level: Option<LogLevel>, outbox: &Outbox| {
+            let log = level.map(|level| RequestLog { level, stream: outbox.downgrade() });
+            let following = CallFollowing { log, ..CallFollowing::default() };
+            ClientCall::open(&Arc::default(), Some(Map::new()), following).0
+        };
+        let goes = |calls: &[&Arc<ClientCall>]| {
+            let calls = calls.iter().map(|call| Arc::clone(call)).collect();
+            let asked = AskedClient::new(Arc::default(), calls);
+            asked.log_outbox(LogLevel::Warning).is_some_and(|out| out.same_channel(&outbox))
+        };
+        let wanting = call(Some(LogLevel::Info), &outbox);
+        assert!(goes(&[&wanting]) && goes(&[&wanting, &call(Some(LogLevel::Warning), &outbox)]));
+        for other in [
+            call(None, &outbox),
+            call(Some(LogLevel::Error), &outbox),
+            call(Some(LogLevel::Debug), &elsewhere),
+        ] {
+            assert!(!goes(&[&wanting, &other]) && !goes(&[&other]));
+        }
+        assert!(!goes(&[]));
     }
 
     #[tokio::test(start_paused = true)]

@@ -210,6 +210,10 @@ async fn once(
     let trace = CallTrace::current();
     let begun = trace.as_ref().map(|trace| trace.begin_execution());
     let done = made_by.scope(executed).await;
+    if made_by.wants_log() {
+        // What the server logged in the call comes before its answer.
+        upstreams.events.passed_on(made_by.link()).await;
+    }
     if let (Some(trace), Some(begun)) = (trace, begun) {
         trace.end_execution(begun);
     }

@@ -9,9 +9,10 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::WeakSender;
 use tokio::sync::{mpsc, oneshot};
-use weaver_drivers::mcp::{CallTimer, RpcError};
+use weaver_drivers::mcp::{CallTimer, LogLevel, RpcError};
 
 use super::client_link::{ClientLink, QuestionStream};
+use super::lines::Outbox;
 use super::parked_calls::{MAX_QUESTIONS, Question, QuestionSender};
 use super::progress_reporter::ProgressReporter;
 use super::task::Task;
@@ -35,6 +36,17 @@ pub(crate) struct ClientCall {
     task: Option<Arc<Task>>,
     /// Where its client reads more than the answer.
     stream: Option<WeakSender<Vec<u8>>>,
+    /// The log messages that its client wants on the way to the answer.
+    log: Option<RequestLog>,
+}
+
+/// The log messages that a request of the modern era asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestLog {
+    /// From which level on.
+    pub(crate) level: LogLevel,
+    /// Where the request is answered.
+    pub(crate) stream: WeakSender<Vec<u8>>,
 }
 
 /// How the client of a request follows it.
@@ -46,6 +58,8 @@ pub(crate) struct CallFollowing {
     pub(crate) task: Option<Arc<Task>>,
     /// Where its client reads more than the answer, if it does.
     pub(crate) stream: Option<WeakSender<Vec<u8>>>,
+    /// The log messages that it wants.
+    pub(crate) log: Option<RequestLog>,
 }
 
 /// How the client of the modern era is asked in the result of its request.
@@ -66,9 +80,9 @@ impl ClientCall {
         let in_result = capabilities
             .map(|capabilities| ResultQuestions { capabilities, questions: questions.clone() });
         let (link, timer) = (Arc::clone(link), CallTimer::default());
-        let CallFollowing { progress, task, stream } = following;
+        let CallFollowing { progress, task, stream, log } = following;
         let lacking = OnceLock::new();
-        (Arc::new(Self { link, in_result, timer, lacking, progress, task, stream }), asked)
+        (Arc::new(Self { link, in_result, timer, lacking, progress, task, stream, log }), asked)
     }
 
     /// Does the work for this request.
@@ -88,6 +102,16 @@ impl ClientCall {
 
     pub(crate) fn link(&self) -> &Arc<ClientLink> {
         &self.link
+    }
+
+    /// True where its client wants log messages on the way to the answer.
+    pub(crate) fn wants_log(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// Where a log message of this level goes, if its client wants it.
+    pub(crate) fn log_outbox(&self, level: LogLevel) -> Option<Outbox> {
+        self.log.as_ref().filter(|log| log.level <= level)?.stream.upgrade()
     }
 
     /// What its client says of one of its capabilities.

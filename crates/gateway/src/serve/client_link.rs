@@ -57,10 +57,8 @@ pub(crate) enum QuestionStream<'a> {
 
 #[derive(Default)]
 struct LinkState {
-    /// From which level on it wants log messages.
+    /// From which level on it wants log messages (legacy era).
     log_level: Option<LogLevel>,
-    /// The levels of its requests of the modern era that are under way.
-    request_levels: BTreeMap<u64, LogLevel>,
     /// The resources that it watches, by the URIs that it has for them.
     watched: BTreeMap<String, WatchedResource>,
     /// Its streams of notifications (modern era), by the ids of the requests that opened them.
@@ -167,17 +165,9 @@ impl ClientLink {
         self.state().log_level = Some(level);
     }
 
-    /// Applies a request's log level until the returned guard is dropped.
-    pub(crate) fn hold_log_level(self: &Arc<Self>, level: LogLevel) -> RequestLevel {
-        let number = self.last_id.fetch_add(1, Ordering::Relaxed);
-        self.state().request_levels.insert(number, level);
-        RequestLevel { link: Arc::clone(self), number }
-    }
-
-    /// From which level on log messages are wanted now.
+    /// From which level on log messages are wanted (legacy era).
     pub(crate) fn log_level(&self) -> Option<LogLevel> {
-        let state = self.state();
-        state.request_levels.values().copied().chain(state.log_level).min()
+        self.state().log_level
     }
 
     /// Watches a resource. False where it was watched already.
@@ -324,18 +314,6 @@ impl Drop for Listener {
     fn drop(&mut self) {
         let listeners = &self.link.listeners;
         listeners.send_modify(|count| *count = count.map(|count| count.saturating_sub(1)));
-    }
-}
-
-/// The level of log messages of one request under way.
-pub(crate) struct RequestLevel {
-    link: Arc<ClientLink>,
-    number: u64,
-}
-
-impl Drop for RequestLevel {
-    fn drop(&mut self) {
-        self.link.state().request_levels.remove(&self.number);
     }
 }
 

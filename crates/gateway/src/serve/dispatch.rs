@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
+use weaver_drivers::mcp::LogLevel;
 
 use super::call::CallOptions;
 use super::call_receipt::WantedReceipt;
@@ -27,6 +28,8 @@ const WITH_TASKS: &str = "2025-11-25";
 /// The version whose requests stand alone.
 const MODERN: &str = "2026-07-28";
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+/// Where a request of that version says which log messages it wants.
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 const INSTRUCTIONS: &str = "Weaver stands in front of other tools. `tool_browse {}` lists them, tool_execute runs one \
 and gives its result as it is, tool_view shows the rest of one that was cut. A policy decides every call: a refusal with \
@@ -103,6 +106,11 @@ impl Session {
             return Err(RpcError::new(code::INVALID_REQUEST, argument_problem.clone()));
         }
         let era = era(&request.params)?;
+        if era == Era::Modern
+            && let Some(level) = log_level(&request.params)?
+        {
+            feature_requests::want_log(&client.gateway, level).await;
+        }
         let open = era == Era::Modern || self.opened.load(Ordering::Acquire);
         match request.method.as_str() {
             "initialize" if era == Era::Legacy => Ok(self.initialize(client, &request.params)),
@@ -189,6 +197,19 @@ fn era(params: &Map<String, Value>) -> Result<Era, RpcError> {
             Err(error)
         }
     }
+}
+
+/// The level from which on a request of the modern era wants log messages.
+///
+/// # Errors
+/// [`RpcError`], where it names something else.
+pub(crate) fn log_level(params: &Map<String, Value>) -> Result<Option<LogLevel>, RpcError> {
+    let Some(named) = params.get("_meta").and_then(|meta| meta.get(LOG_LEVEL)) else {
+        return Ok(None);
+    };
+    let level = named.as_str().unwrap_or_default().parse::<LogLevel>();
+    let level = level.map_err(|problem| RpcError::new(code::INVALID_PARAMS, problem.to_string()));
+    level.map(Some)
 }
 
 fn discover(client: &Client) -> Value {

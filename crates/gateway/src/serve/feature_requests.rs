@@ -15,9 +15,6 @@ use super::gateway::Gateway;
 use super::message::{Request, RpcError, code};
 use super::{completion, prompts, resources, subscriptions};
 
-/// Where a request of the modern era says which log messages it wants.
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-
 /// Answers a request; `None` where the method is none of these, or not one of the era.
 pub(crate) async fn answer(
     client: &Client,
@@ -27,14 +24,6 @@ pub(crate) async fn answer(
 ) -> Option<Result<Value, RpcError>> {
     let (id, params) = (request.id.clone(), request.params.clone());
     let asked = FeatureRequest { era, id, params, options };
-    let level = asked.meta(LOG_LEVEL).and_then(|level| level.parse::<LogLevel>().ok());
-    let _level = match level {
-        Some(level) if era == Era::Modern => {
-            want_log(&client.gateway, level).await;
-            Some(client.link.hold_log_level(level))
-        }
-        _ => None,
-    };
     Some(match (request.method.as_str(), era) {
         ("resources/list", _) => resources::list(client, asked).await,
         ("resources/templates/list", _) => resources::templates(client, asked).await,
@@ -89,7 +78,7 @@ async fn set_level(client: &Client, asked: &FeatureRequest) -> Result<Value, Rpc
 }
 
 /// Asks the servers for messages from this level on, if no client wanted more before.
-async fn want_log(gateway: &Gateway, level: LogLevel) {
+pub(crate) async fn want_log(gateway: &Gateway, level: LogLevel) {
     let all = gateway.upstreams.entries().map(|entry| entry.want_log(level));
     futures_util::future::join_all(all).await;
 }

@@ -100,6 +100,11 @@ fn pass_on(gateway: &Gateway, link: &Arc<ClientLink>, notice: &Notice) {
         Notice::ListChanged { list, .. } => list_changed(link, *list),
         Notice::ResourceUpdated(watched) => updated(gateway, link, watched),
         Notice::Log(logged) => log(gateway, link, logged),
+        Notice::Passed { link: whose, told } => {
+            if whose.ptr_eq(&Arc::downgrade(link)) {
+                let _ = told.try_send(());
+            }
+        }
     }
 }
 
@@ -141,14 +146,13 @@ fn updated(gateway: &Gateway, link: &ClientLink, told: &WatchedResource) {
 }
 
 /// A log message reaches the client that it can only be about, masked, with the server's name before
-/// that of its logger.
+/// that of its logger. Where a call asks for log messages, it goes where the call is answered.
 fn log(gateway: &Gateway, link: &Arc<ClientLink>, logged: &LogMessage) {
     let LogMessage { server, instance, level, logger, data } = logged;
-    if link.log_level().is_none_or(|wanted| *level < wanted) {
-        return;
-    }
     let meant = gateway.upstreams.client_meant_by(server, instance.clone());
-    if meant.is_none_or(|meant| !Arc::ptr_eq(meant.link(), link)) {
+    let Some(meant) = meant.filter(|meant| Arc::ptr_eq(meant.link(), link)) else { return };
+    let stream = meant.log_outbox(*level);
+    if stream.is_none() && link.log_level().is_none_or(|wanted| *level < wanted) {
         return;
     }
     let (masked, _) = gateway.kernel.firewall().redact_value(data);
@@ -158,7 +162,12 @@ fn log(gateway: &Gateway, link: &Arc<ClientLink>, logged: &LogMessage) {
     });
     let logger = logger.map_or_else(|| server.to_string(), |logger| format!("{server}/{logger}"));
     let params = json!({ "level": level.as_str(), "logger": logger, "data": bounded(masked) });
-    link.try_send(message::notification_with("notifications/message", params));
+    let line = message::notification_with("notifications/message", params);
+    match stream {
+        // A client that reads too slowly misses some.
+        Some(stream) => drop(stream.try_send(line)),
+        None => link.try_send(line),
+    }
 }
 
 /// The data of a log message, without hidden characters where it is text; a long one is cut.

@@ -10,8 +10,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use super::call::CallOptions;
 use super::call_progress;
 use super::client::Client;
-use super::client_call::{CallFollowing, ClientCall};
-use super::dispatch::Session;
+use super::client_call::{CallFollowing, ClientCall, RequestLog};
+use super::dispatch::{self, Session};
 use super::lines::{MAX_LINE, Outbox};
 use super::message::{self, Incoming, Request, RpcError, code};
 use super::open_requests::{OpenRequests, RequestTokens};
@@ -315,7 +315,13 @@ impl Work {
         // The request of a task was answered with it.
         let reads_on = self.connection == Connection::Shared(ClientReads::Stream) && task.is_none();
         let stream = reads_on.then(|| self.outbox.downgrade());
-        let following = CallFollowing { progress, task: task.cloned(), stream };
+        let level = match parked_calls::is_modern(&request) {
+            // A level that is none is answered with the request.
+            true => dispatch::log_level(&request.params).unwrap_or_default(),
+            false => None,
+        };
+        let log = level.map(|level| RequestLog { level, stream: self.outbox.downgrade() });
+        let following = CallFollowing { progress, task: task.cloned(), stream, log };
         let (call, questions) =
             ClientCall::open(&client.link, identity.capabilities().cloned(), following);
         let options = CallOptions {

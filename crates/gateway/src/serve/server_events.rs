@@ -1,6 +1,7 @@
 //! What servers tell and ask outside of calls, on its way to clients.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, broadcast, mpsc};
@@ -13,6 +14,7 @@ use weaver_policy::PolicySet;
 use weaver_types::UpstreamName;
 
 use super::client_call::ClientCall;
+use super::client_link::ClientLink;
 use super::feature_snapshot::ResourceAddress;
 use super::instance_key::InstanceKey;
 use super::server_feature::FeatureKind;
@@ -20,6 +22,8 @@ use super::watched_resource::WatchedResource;
 
 /// How many notices wait for a client that reads slowly; older ones are lost to it.
 const MAX_NOTICES: usize = 256;
+/// How long the answer to a call may wait for its log messages.
+const PASSING: Duration = Duration::from_secs(1);
 /// How many requests of all servers wait to be looked at.
 const MAX_ASKED: usize = 256;
 
@@ -32,6 +36,8 @@ pub(crate) enum Notice {
     ResourceUpdated(WatchedResource),
     /// A server logs something.
     Log(LogMessage),
+    /// What was told before this has been passed on to the client.
+    Passed { link: Weak<ClientLink>, told: mpsc::Sender<()> },
 }
 
 /// An instance of a server that has lists.
@@ -180,6 +186,14 @@ impl ServerEvents {
     /// Tells clients.
     pub(crate) fn tell(&self, notice: Notice) {
         let _ = self.notices.send(notice);
+    }
+
+    /// Waits until a client was passed on what servers have told up to now.
+    pub(crate) async fn passed_on(&self, link: &Arc<ClientLink>) {
+        let (told, mut passed) = mpsc::channel(1);
+        self.tell(Notice::Passed { link: Arc::downgrade(link), told });
+        // A client that lags behind may lose it among other notices.
+        let _ = tokio::time::timeout(PASSING, passed.recv()).await;
     }
 
     /// What is told from here on.

@@ -109,17 +109,6 @@ async fn a_client_without_a_session_is_asked_in_the_call_alone() {
 }
 
 #[test]
-fn the_lowest_level_that_is_asked_for_now_counts() {
-    let (link, _outbox, _lines) = linked();
-    assert_eq!(link.log_level(), None);
-    link.set_log_level(LogLevel::Error);
-    let held = link.hold_log_level(LogLevel::Debug);
-    assert_eq!(link.log_level(), Some(LogLevel::Debug));
-    drop(held);
-    assert_eq!(link.log_level(), Some(LogLevel::Error));
-}
-
-#[test]
 fn what_is_watched_is_bounded_and_covers_its_parts() {
     let (link, _outbox, _lines) = linked();
     for n in 0..MAX_WATCHED {
