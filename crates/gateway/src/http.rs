@@ -155,12 +155,17 @@ async fn healthy() -> &'static str {
     "ok\n"
 }
 
-/// Clients can be served: the ledger takes effects.
+/// Clients can be served: the ledger takes what calls write. Servers that are away are counted and
+/// change nothing else, for calls of all others go on.
 async fn ready(State(gateway): State<Arc<HttpGateway>>) -> Response {
-    let starting =
-        gateway.server.status().servers.values().filter(|server| !server.is_ready()).count();
-    let text = match starting {
+    if let Err(problem) = gateway.server.probe_ledger().await {
+        let text = format!("not ready: {problem}\n");
+        return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
+    }
+    let away = gateway.server.status().servers.values().filter(|server| !server.is_ready()).count();
+    let text = match away {
         0 => "ready\n".to_owned(),
+        1 => "ready; 1 server is away\n".to_owned(),
         many => format!("ready; {many} servers are away\n"),
     };
     text.into_response()

@@ -13,7 +13,7 @@ use crate::support::{Folder, weaver};
 /// A gateway that listens, with one client that has a token.
 pub(crate) struct Web {
     folder: Folder,
-    address: String,
+    pub(crate) address: String,
     token: String,
     /// Keeps the daemon from ending; `None` for one that no client started.
     _shim: Option<Client>,
@@ -43,12 +43,12 @@ impl Answer {
 }
 
 impl Web {
-    fn new(more: &str) -> Self {
+    pub(crate) fn new(more: &str) -> Self {
         Self::with("good", more)
     }
 
     /// With a server that behaves so.
-    fn with(behaviour: &str, more: &str) -> Self {
+    pub(crate) fn with(behaviour: &str, more: &str) -> Self {
         Self::prepared(behaviour, more, None)
     }
 
@@ -61,7 +61,9 @@ impl Web {
             replace(&folder, "policy", 2, policy);
         }
         let config = folder.arg("weaver.toml");
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weaver"));
+        let mut command = std::process::Command::new("sh");
+        // A limit on the size of files is then an error, as a full disk is.
+        command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_weaver")]);
         command.args(["serve", "--config", &config]);
         let shim = Client::start_as(command).shaken();
         Self::of_running(folder, Some(shim))
@@ -81,10 +83,15 @@ impl Web {
         &self.folder
     }
 
+    /// The answer for a path, for the client that has the token.
+    pub(crate) fn look(&self, path: &str) -> Answer {
+        let bearer = format!("Bearer {}", self.token);
+        self.send("GET", path, &[("authorization", &bearer)], "")
+    }
+
     /// What stands at a path, for the client that has the token.
     pub(crate) fn get(&self, path: &str) -> String {
-        let bearer = format!("Bearer {}", self.token);
-        self.send("GET", path, &[("authorization", &bearer)], "").body
+        self.look(path).body
     }
 
     /// Another client of the same daemon, over pipes.

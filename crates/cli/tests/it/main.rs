@@ -128,6 +128,9 @@ mod pseudo_random;
 mod publishing;
 #[cfg(test)]
 mod questions;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod readiness;
 #[cfg(test)]
 mod redact;
 #[cfg(test)]

@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weaver_policy::{PolicySet, TokenIdentity};
 use weaver_types::PrincipalId;
+use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, Put, RecordKey};
 
 use super::client::{Client, ClientView, PrincipalSource};
 use super::client_process::ClientKey;
@@ -44,6 +45,9 @@ const MAX_ANSWERS: usize = 64;
 /// How long their ends may take to be recorded, and answers to be written.
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
+/// How long the ledger may take to answer a probe.
+const PROBE_PATIENCE: Duration = Duration::from_secs(2);
+
 /// The message to a client's shim that the gateway is about to end.
 pub const DRAINING: &str = "notifications/weaver/draining";
 
@@ -55,6 +59,17 @@ pub enum Farewell {
     Restarting,
     /// None, until somebody starts one.
     Stopped,
+}
+
+/// Why the ledger takes nothing now.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LedgerProbeError {
+    /// It says so.
+    #[error("{0}")]
+    Refused(#[source] LedgerError),
+    /// It does not say anything.
+    #[error("the ledger has not answered within {} seconds", PROBE_PATIENCE.as_secs())]
+    Silent,
 }
 
 /// A gateway that serves.
@@ -277,6 +292,20 @@ impl Server {
     #[must_use]
     pub fn status(&self) -> ServerStatus {
         status(&self.gateway, &self.sessions)
+    }
+
+    /// Looks whether the ledger takes anything. A small record is written, since reading works on a
+    /// full disk too, and a batch with nothing in it may write nothing.
+    ///
+    /// # Errors
+    /// [`LedgerProbeError`], when it does not.
+    pub(crate) async fn probe_ledger(&self) -> Result<(), LedgerProbeError> {
+        let key = RecordKey::new(self.gateway.tenant.clone(), Namespace::Probe, "ready");
+        let mut batch = Batch::new(Durability::Os);
+        batch.put.push(Put { key, value: b"{\"v\":1}".to_vec(), expires_at: None });
+        let ticket = self.gateway.kernel.ledger().commit(batch);
+        let answer = tokio::time::timeout(PROBE_PATIENCE, ticket).await;
+        answer.map_err(|_| LedgerProbeError::Silent)?.map(drop).map_err(LedgerProbeError::Refused)
     }
 
     /// What is counted.

@@ -82,6 +82,8 @@ namespaces! {
     Published = "log.published", "weaver-gateway";
     /// The salt under which the gateway notes facts that nobody should guess from the record.
     Salt = "gateway.salt", "weaver-gateway";
+    /// What the gateway writes to learn whether the ledger takes anything.
+    Probe = "gateway.probe", "weaver-gateway";
     /// Entries of durable memory, in a file of their own, with their counts and their clock.
     Memory = "memory", "contextweaver";
 }
