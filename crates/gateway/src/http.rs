@@ -3,7 +3,8 @@
 //! Before anything else a request must name this host and come from no other web page: a page that
 //! a browser shows can send requests to programs on the same machine, also under a name of its own
 //! that it had resolved to this address (DNS rebinding). Then it must have the token of a client.
-//! Sizes, times and numbers are bounded: header, body, connections, sessions, and slow clients.
+//! Sizes, times and numbers are bounded: header, body, connections, sessions, and clients that send or
+//! read slowly.
 //! Where the configuration names a certificate, TLS ends here.
 
 mod caller;
@@ -15,6 +16,7 @@ mod metrics;
 mod modern;
 mod sessions;
 mod tls;
+mod write_limit;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -44,11 +46,14 @@ use crate::serve::Server;
 use sessions::HttpSessions;
 use tls::Tls;
 pub(crate) use tls::TlsError;
+use write_limit::WriteLimited;
 
-/// The most connections at once.
+/// The most connections at once, where the process may open twice as many files.
 const MAX_CONNECTIONS: usize = 1024;
 /// How long the header of a request may take.
 const HEADER_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a write may wait for a client that does not read.
+const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 /// The largest header, in bytes.
 const MAX_HEADER: usize = 32 * 1024;
 /// How long a pause lasts after a connection could not be accepted.
@@ -93,7 +98,7 @@ impl HttpGateway {
 pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
     let closing = gateway.closing.clone();
     let router = router(Arc::clone(&gateway));
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let places = Arc::new(Semaphore::new(max_connections()));
     let sweep = tokio::spawn(sessions::watch(Arc::clone(&gateway)));
     loop {
         let accepted = tokio::select! {
@@ -107,6 +112,8 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
         };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
         let _ = stream.set_nodelay(true);
+        // Below TLS, so that what it writes is limited, too.
+        let stream = WriteLimited::new(stream, WRITE_PATIENCE);
         let (router, tls) = (router.clone(), gateway.tls.as_ref().map(Tls::acceptor));
         tokio::spawn(async move {
             match tls {
@@ -122,6 +129,20 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
         });
     }
     sweep.abort();
+}
+
+/// The most connections at once. Half of the files that the process may open are left to the ledger and
+/// to servers.
+fn max_connections() -> usize {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit};
+
+        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        usize::try_from(files / 2).map_or(MAX_CONNECTIONS, |half| half.min(MAX_CONNECTIONS))
+    }
+    #[cfg(not(unix))]
+    MAX_CONNECTIONS
 }
 
 /// Answers the requests of one connection.
@@ -190,3 +211,6 @@ async fn nothing() -> Response {
 pub(crate) fn now() -> weaver_types::Timestamp {
     weaver_types::SystemClock::default().now()
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,6 +54,11 @@ impl Web {
 
     /// With this policy in place of the usual one, and contracts for a server `kept` too.
     pub(crate) fn prepared(behaviour: &str, more: &str, policy: Option<&str>) -> Self {
+        Self::within("", behaviour, more, policy)
+    }
+
+    /// The same within limits that a shell sets.
+    fn within(limits: &str, behaviour: &str, more: &str, policy: Option<&str>) -> Self {
         let settings = format!("[http]\nlisten = \"127.0.0.1:0\"\n{more}");
         let kept = if policy.is_some() { contracts(&["kept"]) } else { String::new() };
         let folder = folder(&[("good", behaviour)], &settings, &kept);
@@ -63,8 +68,8 @@ impl Web {
         let config = folder.arg("weaver.toml");
         let mut command = std::process::Command::new("sh");
         // A limit on the size of files is then an error, as a full disk is.
-        command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_weaver")]);
-        command.args(["serve", "--config", &config]);
+        let start = format!("trap '' XFSZ; {limits}\nexec \"$0\" \"$@\"");
+        command.args(["-c", &start, env!("CARGO_BIN_EXE_weaver"), "serve", "--config", &config]);
         let shim = Client::start_as(command).shaken();
         Self::of_running(folder, Some(shim))
     }
@@ -441,6 +446,37 @@ fn metrics_and_readiness_are_told() {
     let shown = get("/metrics");
     for line in ["weaver_sessions 2", "weaver_servers_away 0", "weaver_calls_held 0"] {
         assert!(shown.lines().any(|shown| shown == line), "{shown}");
+    }
+}
+
+/// They leave files for the ledger and for servers.
+#[test]
+fn connections_are_bounded_and_a_place_that_is_free_again_is_taken() {
+    let web = Web::within("ulimit -S -n 200", "good", "", None);
+    let mut open: Vec<TcpStream> =
+        (0..100).map(|_| TcpStream::connect(&web.address).unwrap()).collect();
+    let is_cut = |mut stream: TcpStream| {
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        // The other side may have closed before it read anything.
+        !stream.read(&mut [0]).is_ok_and(|read| read > 0)
+    };
+    let one_more = TcpStream::connect(&web.address).unwrap();
+    let begun = Instant::now();
+    assert!(is_cut(one_more) && begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    let mut other = web.client();
+    assert!(!other.execute("good.people", json!({})).0, "clients over pipes are served");
+    other.end();
+    open.truncate(50);
+    let end = Instant::now() + Duration::from_secs(30);
+    loop {
+        let mut stream = TcpStream::connect(&web.address).unwrap();
+        let asked = stream
+            .write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        let mut answer = String::new();
+        if asked.is_ok() && stream.read_to_string(&mut answer).is_ok() && answer.ends_with("ok\n") {
+            return;
+        }
+        assert!(Instant::now() < end, "{answer}");
     }
 }
 

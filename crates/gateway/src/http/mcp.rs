@@ -65,18 +65,9 @@ pub(super) async fn post(
             "the body must be application/json",
         );
     }
-    let body = match tokio::time::timeout(BODY_PATIENCE, to_bytes(body, MAX_BODY)).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(_)) => {
-            return error(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                -32600,
-                "the body is larger than 16 MiB, or broke off",
-            );
-        }
-        Err(_) => {
-            return error(StatusCode::REQUEST_TIMEOUT, -32600, "the body did not come in time");
-        }
+    let body = match whole(body).await {
+        Ok(body) => body,
+        Err(response) => return *response,
     };
     gateway.server.telemetry().http.messages.add(1);
     let message: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -121,6 +112,19 @@ pub(super) async fn post(
         response.headers_mut().insert(SESSION, id);
     }
     response
+}
+
+/// The whole body of a request, which is bounded in size and time.
+pub(super) async fn whole(body: Body) -> Result<Bytes, Box<Response>> {
+    let refused = |status, problem: &str| Err(Box::new(error(status, -32600, problem)));
+    match tokio::time::timeout(BODY_PATIENCE, to_bytes(body, MAX_BODY)).await {
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(_)) => {
+            let problem = "the body is larger than 16 MiB, or broke off";
+            refused(StatusCode::PAYLOAD_TOO_LARGE, problem)
+        }
+        Err(_) => refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"),
+    }
 }
 
 /// The session of a message, with its id where it begins with it.
