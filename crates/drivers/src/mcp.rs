@@ -49,11 +49,13 @@ pub use config::{
 pub use connection::Connection;
 pub use error::{McpError, RpcError};
 pub use fault::{Fault, HttpFault};
+pub use headers::text_of_value;
 pub use inbox::Counts;
 pub use lifecycle::ServerInfo;
 pub use listing::{ListedItem, ListedTool};
 pub use method::Method;
 pub use notification::{LogLevel, NotificationSink, ServerNotification, UnknownLogLevel};
+pub use parameter_headers::ParameterHeaders;
 pub use server_list::ServerList;
 pub use server_request::{RequestHandler, Responder, ServerRequest};
 pub use upstream::Upstream;

@@ -149,6 +149,11 @@ pub(crate) fn tools(behaviour: &str) -> Vec<Value> {
             let one = |n: u32| tool(&format!("say{n:04}"), "Says the text.", words.clone());
             all.extend((0..MANY_TOOLS).map(one));
         }
+        "headed" => {
+            let mut properties = words;
+            properties["region"] = json!({"type": "string", "x-mcp-header": "Region"});
+            all.push(tool("route", "Says the text in a region.", properties));
+        }
         "counting" => all.push(tool("count", "Counts the calls of this server.", json!({}))),
         "good" => all.extend(content_tools()),
         "steps" => {

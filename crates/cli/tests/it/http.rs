@@ -306,6 +306,42 @@ fn requests_of_the_newer_revision_stand_alone() {
     assert_eq!(unknown.status, 400);
 }
 
+/// Whoever routes by a header and whoever acts on the argument mean one thing.
+#[test]
+fn headers_that_repeat_arguments_say_what_they_say() {
+    let web = Web::with("headed", "[gateway]\nmode = \"proxy\"\n");
+    let call = |arguments: Value, more: &[(&str, &str)]| {
+        let params = json!({ "name": "good__route", "arguments": arguments, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {} } });
+        let headers = [
+            &[
+                ("mcp-protocol-version", "2026-07-28"),
+                ("mcp-method", "tools/call"),
+                ("mcp-name", "good__route"),
+            ],
+            more,
+        ];
+        web.post(&headers.concat(), &request(1, "tools/call", params))
+    };
+    let (region, other) = (("mcp-param-region", "us-west1"), ("mcp-param-other", "x"));
+    let done = call(json!({ "region": "us-west1", "text": "hello" }), &[region, other]);
+    assert_eq!(done.json()["result"]["isError"], false, "{done:?}");
+    assert_eq!(call(json!({ "text": "hello" }), &[]).status, 200, "it is not given");
+    for (arguments, more) in [
+        (json!({ "region": "us-west1" }), &[][..]),
+        (json!({ "region": "eu-north1" }), &[region]),
+        (json!({ "text": "hello" }), &[region]),
+        (json!({ "region": "us-west1" }), &[region, region]),
+    ] {
+        let refused = call(arguments, more);
+        assert_eq!(refused.status, 400, "{refused:?}");
+        assert_eq!(refused.json()["error"]["code"], -32020, "{refused:?}");
+    }
+    let wrapped = ("mcp-param-region", "=?base64?dXMtd2VzdDE=?=");
+    assert_eq!(call(json!({ "region": "us-west1" }), &[wrapped]).status, 200);
+}
+
 #[test]
 fn progress_makes_the_answer_a_stream_that_ends_with_it() {
     let web = Web::with("steps", "");

@@ -66,6 +66,18 @@ pub(crate) fn text_value(text: &str) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("=?base64?{}?=", STANDARD.encode(text))).ok()
 }
 
+/// The text that a header value carries, which may be wrapped in base64; `None` for one that is wrapped
+/// badly, or that has what no such value can hold.
+#[must_use]
+pub fn text_of_value(value: &HeaderValue) -> Option<String> {
+    let text = value.to_str().ok()?.trim();
+    let wrapped = text.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
+    match wrapped {
+        Some(wrapped) => String::from_utf8(STANDARD.decode(wrapped).ok()?).ok(),
+        None => Some(text.to_owned()),
+    }
+}
+
 /// A session id as the server gave it, if it is visible ASCII of bounded length.
 pub(crate) fn session_id(value: &HeaderValue) -> Option<HeaderValue> {
     let bytes = value.as_bytes();
@@ -89,6 +101,12 @@ mod tests {
         assert_eq!(text_value(" x").unwrap(), "=?base64?IHg=?=");
         assert_eq!(text_value("=?base64?x?=").unwrap(), "=?base64?PT9iYXNlNjQ/eD89?=");
         assert!(text_value("a\r\nb: c").unwrap().to_str().unwrap().starts_with("=?base64?"));
+        for text in ["get_user", "größe", " x", "=?base64?x?=", "a\r\nb: c", ""] {
+            assert_eq!(text_of_value(&text_value(text).unwrap()).as_deref(), Some(text));
+        }
+        for broken in ["=?base64?!?=", "=?base64?/w==?=", "a\u{e9}"] {
+            assert_eq!(text_of_value(&HeaderValue::from_bytes(broken.as_bytes()).unwrap()), None);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 use super::headers;
@@ -15,9 +15,10 @@ const MAX_DEPTH: usize = 8;
 /// Most headers of one tool.
 const MAX_HEADERS: usize = 64;
 
-/// The headers of one tool.
+/// The headers of one tool, by its `inputSchema`: what a client sends beside the arguments, and what
+/// whoever answers compares with them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ParameterHeaders(Vec<ParameterHeader>);
+pub struct ParameterHeaders(Vec<ParameterHeader>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ParameterHeader {
@@ -29,7 +30,8 @@ struct ParameterHeader {
 impl ParameterHeaders {
     /// The headers that a tool's schema names; `None` where it names one that cannot be, for then
     /// the tool is not to be called.
-    pub(crate) fn of(tool: &Value) -> Option<Self> {
+    #[must_use]
+    pub fn of(tool: &Value) -> Option<Self> {
         let mut found = Self::default();
         let schema = tool.get("inputSchema").unwrap_or(&Value::Null);
         found.collect(schema, &mut Vec::new())?;
@@ -61,9 +63,7 @@ impl ParameterHeaders {
     /// The headers for these arguments. What is not given, or is null, has none.
     pub(crate) fn values(&self, arguments: &Map<String, Value>) -> Vec<(HeaderName, HeaderValue)> {
         let value = |one: &ParameterHeader| {
-            let (first, rest) = one.path.split_first()?;
-            let given = rest.iter().try_fold(arguments.get(first)?, |value, name| value.get(name));
-            let text = match given? {
+            let text = match one.argument(arguments)? {
                 Value::String(text) => text.clone(),
                 Value::Bool(yes) => yes.to_string(),
                 Value::Number(number) if !number.is_f64() => number.to_string(),
@@ -72,6 +72,57 @@ impl ParameterHeaders {
             Some((one.header.clone(), headers::text_value(&text)?))
         };
         self.0.iter().filter_map(value).collect()
+    }
+
+    /// True where no argument stands in a header.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The first header that says something else than the argument which it repeats, or is missing, or
+    /// there without its argument.
+    #[must_use]
+    pub fn mismatch(&self, given: &HeaderMap, arguments: &Map<String, Value>) -> Option<&str> {
+        let differs = |one: &&ParameterHeader| {
+            let mut values = given.get_all(&one.header).into_iter();
+            match (one.argument(arguments), values.next(), values.next()) {
+                (None, None, None) => false,
+                (Some(argument), Some(value), None) => {
+                    !headers::text_of_value(value).is_some_and(|text| says(&text, argument))
+                }
+                _ => true,
+            }
+        };
+        self.0.iter().find(differs).map(|one| one.header.as_str())
+    }
+}
+
+impl ParameterHeader {
+    /// The argument, where it is given and is not null.
+    fn argument<'a>(&self, arguments: &'a Map<String, Value>) -> Option<&'a Value> {
+        let (first, rest) = self.path.split_first()?;
+        let given = rest.iter().try_fold(arguments.get(first)?, |value, name| value.get(name));
+        given.filter(|value| !value.is_null())
+    }
+}
+
+/// True where a header says what the argument is. Numbers are compared as numbers: one client writes
+/// `42.0` where another writes `42`.
+fn says(text: &str, argument: &Value) -> bool {
+    match argument {
+        Value::String(argument) => text == argument,
+        Value::Bool(yes) => text == yes.to_string(),
+        Value::Number(number) => {
+            let exact = number.as_i128().zip(text.parse::<i128>().ok());
+            match (exact, number.as_f64(), text.parse::<f64>()) {
+                (Some((argument, said)), _, _) => argument == said,
+                (None, Some(argument), Ok(said)) => argument.to_bits() == said.to_bits(),
+                _ => false,
+            }
+        }
+        // The protocol has no header for anything else.
+        _ => false,
     }
 }
 
@@ -109,6 +160,51 @@ mod tests {
                 ("mcp-param-region", "=?base64?IGdyw7bDn2U=?="),
             ]
         );
+    }
+
+    #[test]
+    fn headers_and_arguments_say_the_same_or_the_header_is_named() {
+        let found = of(json!({
+            "region": {"type": "string", "x-mcp-header": "Region"},
+            "deep": {"type": "object", "properties": {
+                "count": {"type": "integer", "x-mcp-header": "Count"}}},
+            "flag": {"type": "boolean", "x-mcp-header": "Flag"},
+        }));
+        let found = found.unwrap();
+        let differs = |given: &[(&'static str, &'static str)], arguments: Value| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in given {
+                headers.append(*name, HeaderValue::from_static(value));
+            }
+            found.mismatch(&headers, arguments.as_object().unwrap()).map(str::to_owned)
+        };
+        let (region, count, flag) = ("mcp-param-region", "mcp-param-count", "mcp-param-flag");
+        let all = json!({"region": "größe", "deep": {"count": 42}, "flag": true});
+        let wrapped = "=?base64?Z3LDtsOfZQ==?=";
+        assert_eq!(differs(&[(region, wrapped), (count, "42"), (flag, "true")], all.clone()), None);
+        assert_eq!(differs(&[(region, wrapped), (count, "42.0"), (flag, "true")], all), None);
+        assert_eq!(differs(&[(count, "42")], json!({"deep": {"count": 42.0}})), None);
+        assert_eq!(differs(&[], json!({"region": null, "deep": 7, "other": "x"})), None);
+        for (given, arguments, named) in [
+            (&[(region, "us")][..], json!({"region": "eu"}), region),
+            (&[(region, "US")], json!({"region": "us"}), region),
+            (&[], json!({"region": "us"}), region),
+            (&[(region, "us")], json!({"region": null}), region),
+            (&[(region, "us")], json!({}), region),
+            (&[(region, "us"), (region, "us")], json!({"region": "us"}), region),
+            (&[(region, "=?base64?!?=")], json!({"region": "us"}), region),
+            (&[(count, "43")], json!({"deep": {"count": 42}}), count),
+            (
+                &[(count, "9007199254740993")],
+                json!({"deep": {"count": 9_007_199_254_740_992_i64}}),
+                count,
+            ),
+            (&[(count, "many")], json!({"deep": {"count": 42}}), count),
+            (&[(flag, "True")], json!({"flag": true}), flag),
+            (&[(region, "[]")], json!({"region": []}), region),
+        ] {
+            assert_eq!(differs(given, arguments.clone()).as_deref(), Some(named), "{arguments}");
+        }
     }
 
     #[test]

@@ -83,6 +83,11 @@ pub(super) async fn post(
         Ok(found) => found,
         Err(response) => return *response,
     };
+    if is_modern
+        && let Err(response) = modern::check_parameters(&parts.headers, &message, &session).await
+    {
+        return *response;
+    }
     let reads = match accepts_stream(&parts.headers) {
         true => ClientReads::Stream,
         false => ClientReads::Answer,

@@ -3,11 +3,11 @@
 
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use weaver_drivers::mcp::text_of_value;
 
 use super::mcp::MODERN;
+use super::sessions::HttpSession;
 
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -56,7 +56,7 @@ pub(super) fn check(headers: &HeaderMap, message: &Value) -> Result<(), Box<Resp
         "resources/read" => text(message, "/params/uri"),
         _ => None,
     });
-    let name = match (header("mcp-name").map(decoded), named) {
+    let name = match (headers.get("mcp-name").map(text_of_value), named) {
         (Some(Some(name)), Some(named)) => name == named,
         // It says nothing that the body says otherwise.
         (Some(Some(_)) | None, None) => true,
@@ -65,6 +65,28 @@ pub(super) fn check(headers: &HeaderMap, message: &Value) -> Result<(), Box<Resp
     match method && name {
         true => Ok(()),
         false => refused(HEADER_MISMATCH, "the headers name another request than the body"),
+    }
+}
+
+/// Refuses a call of a tool whose arguments do not say what the headers say that repeat them.
+pub(super) async fn check_parameters(
+    headers: &HeaderMap,
+    message: &Value,
+    session: &HttpSession,
+) -> Result<(), Box<Response>> {
+    if text(message, "/method") != Some("tools/call") {
+        return Ok(());
+    }
+    let Some(tool) = text(message, "/params/name") else { return Ok(()) };
+    let Some(known) = session.messages.parameter_headers(tool).await else { return Ok(()) };
+    let none = Map::new();
+    let arguments = message.pointer("/params/arguments").and_then(Value::as_object);
+    match known.mismatch(headers, arguments.unwrap_or(&none)) {
+        None => Ok(()),
+        Some(header) => {
+            let problem = format!("the header `{header}` does not say what its argument says");
+            Err(refusal(message, HEADER_MISMATCH, &problem, None))
+        }
     }
 }
 
@@ -92,15 +114,6 @@ fn meta<'m>(message: &'m Value, key: &str) -> Option<&'m Value> {
 
 fn text<'m>(message: &'m Value, at: &str) -> Option<&'m str> {
     message.pointer(at)?.as_str()
-}
-
-/// A header's text, which may be wrapped in base64; `None` for one that is wrapped badly.
-fn decoded(header: &str) -> Option<String> {
-    let wrapped = header.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
-    match wrapped {
-        Some(wrapped) => String::from_utf8(STANDARD.decode(wrapped).ok()?).ok(),
-        None => Some(header.trim().to_owned()),
-    }
 }
 
 fn refusal(message: &Value, code: i64, problem: &str, data: Option<Value>) -> Box<Response> {

@@ -4,7 +4,10 @@
 //! is a node of a tree with room for eleven members. A gateway keeps thousands of definitions and
 //! reads one when a client lists the tools, so the text is kept, beside what each call asks.
 
+use std::sync::Arc;
+
 use serde_json::Value;
+use weaver_drivers::mcp::ParameterHeaders;
 
 use super::justification;
 
@@ -18,6 +21,8 @@ pub(crate) struct ListedDefinition {
     pub(crate) takes_justification: bool,
     /// Whether it can be called as a task.
     pub(crate) task_support: TaskSupport,
+    /// The headers that repeat its arguments, where there are some.
+    pub(crate) parameter_headers: Option<Arc<ParameterHeaders>>,
 }
 
 /// Whether a tool can be called as a task, as its server says in `execution.taskSupport`.
@@ -45,6 +50,10 @@ impl ListedDefinition {
                 Some("required") => TaskSupport::Required,
                 _ => TaskSupport::Forbidden,
             },
+            // Clients leave a tool out whose headers cannot be.
+            parameter_headers: ParameterHeaders::of(definition)
+                .filter(|headers| !headers.is_empty())
+                .map(Arc::new),
         }
     }
 
@@ -74,6 +83,17 @@ mod tests {
         assert_eq!(listed.to_value(), definition);
         assert!(listed.has_output_schema && listed.takes_justification);
         assert_eq!(listed.task_support, TaskSupport::Required);
+    }
+
+    #[test]
+    fn a_definition_knows_which_headers_repeat_its_arguments() {
+        let named = |name: &str| {
+            let properties = json!({ "a": { "type": "string", "x-mcp-header": name } });
+            ListedDefinition::new(&json!({ "inputSchema": { "properties": properties } }))
+        };
+        assert!(named("Region").parameter_headers.is_some());
+        assert_eq!(named("not a name").parameter_headers, None);
+        assert_eq!(ListedDefinition::new(&json!({})).parameter_headers, None);
     }
 
     #[test]

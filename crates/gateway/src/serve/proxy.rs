@@ -1,8 +1,10 @@
 //! Proxy mode: every visible tool under a name of its own, called directly.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use weaver_drivers::mcp::ParameterHeaders;
 use weaver_types::{
     CapabilityId, CapabilityRequest, Check, Contribution, Effects, Impact, JustificationSource,
     ReasonCode, ResponseMode, Verdict, World,
@@ -17,6 +19,7 @@ use super::render::{self, Reply};
 use super::{
     definitions, justification, meta_tools, near_name, output_schema, sanitised_description,
 };
+use crate::config::Mode;
 
 /// The note on a tool whose output schema cannot admit masks.
 const NO_SCHEMA: &str = " (Its output schema is not shown: a masked result may not fit it.)";
@@ -169,6 +172,19 @@ pub(crate) fn is_listed_as_task(client: &Client, name: &str) -> bool {
     let id = snapshot.names.get(name).filter(|id| client.offered(id));
     let listed = id.and_then(|id| snapshot.tools.get(id));
     listed.is_some_and(|tool| tool.task_support != TaskSupport::Forbidden)
+}
+
+/// The headers that repeat arguments of a tool, where its listed schema names some.
+pub(crate) async fn parameter_headers(
+    client: &Client,
+    name: &str,
+) -> Option<Arc<ParameterHeaders>> {
+    if client.profile.mode != Mode::Proxy || name == definitions::VIEW {
+        return None;
+    }
+    // Its server may still start, and would be called without a look at the headers.
+    let id = find(client, name).await?;
+    client.gateway.tool_snapshot().tools.get(&id)?.parameter_headers.clone()
 }
 
 /// True when the tool is listed with a schema of its results. Clients compare whatever structured

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use weaver_drivers::mcp::ParameterHeaders;
 
 use super::{MAX_ANSWERS, Server, left};
 use crate::serve::client::Client;
 use crate::serve::client_link::Listener;
 use crate::serve::message;
 use crate::serve::notices::LinkedClient;
+use crate::serve::proxy;
 use crate::serve::requests::{ClientReads, Requests};
 
 /// A session that is fed message by message, as over HTTP.
