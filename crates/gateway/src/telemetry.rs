@@ -22,7 +22,7 @@ use serde_json::json;
 use weaver_drivers::RequestMeta;
 use weaver_types::{CapabilityId, Timestamp};
 
-pub(crate) use call_metrics::CallReport;
+pub(crate) use call_metrics::{CallReport, RequestOrigin};
 pub(crate) use call_trace::CallTrace;
 pub(crate) use exposition::{CONTENT_TYPE as EXPOSITION, render};
 pub(crate) use gauges::gather;
@@ -87,6 +87,11 @@ impl Telemetry {
     pub(crate) fn new(started_at: Timestamp, spans: Option<SpanQueue>) -> Self {
         let (http, export) = (HttpMetrics::default(), ExportMetrics::default());
         Self { http, export, calls: CallMetrics::default(), spans, started_at }
+    }
+
+    /// True where a collector gets the spans of calls.
+    pub(crate) fn exports_spans(&self) -> bool {
+        self.spans.is_some()
     }
 
     /// Begins to trace a call, in the trace that its client is in.

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::approvals::{held, message};
 use crate::client::{Client, folder};
 use crate::fixture::SECRET;
-use crate::http::Web;
+use crate::http::{Web, request};
 use crate::support::{Folder, weaver};
 use collector::{Collector, Span, SpanKind, Told};
 use rotel::Rotel;
@@ -259,6 +259,9 @@ fn spans_of_traced_call(told: &Told) -> (&Span, &Span) {
     assert_eq!(root.name, "tools/call good.echo");
     assert_eq!(root.attributes["gen_ai.tool.name"], "good.echo");
     assert_eq!(root.attributes["mcp.method.name"], "tools/call");
+    assert_eq!(root.attributes["gen_ai.operation.name"], "execute_tool");
+    assert_eq!(root.attributes["mcp.protocol.version"], "2025-11-25");
+    assert!(!root.attributes.contains_key("mcp.session.id"), "pipes have no sessions");
     let children: BTreeMap<_, _> = spans
         .iter()
         .filter(|span| span.trace == root.trace && span.parent == root.span)
@@ -276,15 +279,73 @@ fn spans_of_traced_call(told: &Told) -> (&Span, &Span) {
     (root, server)
 }
 
+/// Spans of prompts and resources have the names and attributes of theirs, and none of a tool's.
+#[test]
+fn spans_of_prompts_and_resources_say_what_was_got_and_read() {
+    let collector = Collector::start();
+    let settings = format!("[telemetry.otlp]\nendpoint = \"{}\"\n", collector.endpoint());
+    let web = Web::with("features", &settings);
+    let id = web.open_with(json!({}));
+    let session = [("mcp-session-id", id.as_str())];
+    let token = "ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi";
+    let secret = format!("note://1?token={token}");
+    let greet = json!({ "name": "good__greet", "arguments": { "who": ARGUMENT } });
+    for (number, method, params) in [
+        (7, "prompts/get", greet),
+        (8, "resources/read", json!({ "uri": "note://1" })),
+        (9, "resources/read", json!({ "uri": secret })),
+        (10, "resources/read", json!({ "uri": "note://gone" })),
+    ] {
+        let answer = web.post(&session, &request(number, method, params));
+        assert_eq!(answer.json()["error"].is_object(), number == 10, "{answer:?}");
+    }
+    assert_eq!(weaver(&["stop", "--config", &web.config()]).code, 0);
+    let told = collector.told();
+    let of = |number: &str| {
+        let is_it =
+            |span: &&Span| span.attributes.get("jsonrpc.request.id").is_some_and(|id| id == number);
+        let root = told.spans.iter().find(is_it).unwrap_or_else(|| panic!("{:?}", told.spans));
+        let client = |span: &&Span| span.trace == root.trace && span.kind == SpanKind::Client;
+        (root, told.spans.iter().find(client).unwrap())
+    };
+    let (root, client) = of("7");
+    assert_eq!(
+        (root.name.as_str(), client.name.as_str()),
+        ("prompts/get good.greet", "prompts/get greet")
+    );
+    assert_eq!(root.attributes["gen_ai.prompt.name"], "good.greet");
+    assert_eq!(client.attributes["gen_ai.prompt.name"], "greet");
+    let (root, client) = of("8");
+    for span in [root, client] {
+        assert_eq!(span.name, "resources/read");
+        assert_eq!(span.attributes["mcp.resource.uri"], "note://1");
+    }
+    assert!(of("9").0.attributes["mcp.resource.uri"].starts_with("note://1?token="));
+    assert!(of("10").0.failed && of("10").0.attributes.contains_key("error.type"));
+    for (root, client) in ["7", "8", "9", "10"].map(of) {
+        assert_eq!(root.attributes["mcp.session.id"], id);
+        assert_eq!(root.attributes["mcp.protocol.version"], "2025-11-25");
+        for span in [root, client] {
+            let of_a_tool = ["gen_ai.operation.name", "gen_ai.tool.name", "gen_ai.tool.call.id"];
+            assert!(of_a_tool.iter().all(|name| !span.attributes.contains_key(*name)), "{span:?}");
+        }
+    }
+    let text = format!("{:?}", told.spans);
+    assert!(!text.contains(ARGUMENT) && !text.contains(token), "{text}");
+}
+
 /// Checks the metrics after four calls.
 fn check_metrics(told: &Told) {
     for name in ["weaver.calls", "mcp.server.operation.duration", "weaver.sessions"] {
         assert!(told.metrics.contains_key(name), "{name}: {:?}", told.metrics);
     }
     assert_eq!(told.metrics["mcp.server.operation.duration"], 4, "the last time that it was told");
-    let of_calls = &told.attributes["mcp.server.operation.duration"];
-    assert_eq!(of_calls["mcp.method.name"], "tools/call");
-    assert_eq!(of_calls["weaver.server"], "good");
+    assert_eq!(told.metrics["mcp.client.operation.duration"], 3, "one call reached no server");
+    for name in ["mcp.server.operation.duration", "mcp.client.operation.duration"] {
+        let of_calls = &told.attributes[name];
+        assert_eq!(of_calls["mcp.method.name"], "tools/call");
+        assert_eq!(of_calls["weaver.server"], "good");
+    }
 }
 
 #[test]

@@ -102,7 +102,9 @@ impl HttpSessions {
     ) -> Result<(String, Arc<HttpSession>), NoSession> {
         let id = random_text("ses_", 16, &OsRandom)
             .map_err(|error| NoSession::Refused(ServeError::Run(error.into())))?;
-        self.open(gateway, caller, id)
+        let (id, session) = self.open(gateway, caller, id)?;
+        session.messages.identify(&id);
+        Ok((id, session))
     }
 
     /// The session of a client whose requests stand alone.

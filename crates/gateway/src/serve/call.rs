@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weaver_agent_kernel::{Call, Caller, Invocation};
 use weaver_policy::approval::Phase;
+use weaver_text::escape;
 use weaver_types::{
     CapabilityId, CapabilityRequest, Check, Contribution, Discharge, ReasonCode, ResponseMode,
     Verdict,
@@ -20,10 +21,13 @@ use super::heartbeat;
 use super::lines::Outbox;
 use super::measured_call::{CallOrigin, MeasuredCall};
 use super::server_feature::FeatureKind;
-use crate::telemetry::{CallTrace, TraceParent};
+use crate::telemetry::{CallTrace, RequestOrigin, TraceParent};
 
 /// What stands for the server of a tool that does not exist.
 const NO_SERVER: &str = "none";
+
+/// The longest URI in a trace, in characters.
+const MAX_URI: usize = 500;
 
 /// How long a call waits for the first attempt to connect its server.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -51,6 +55,8 @@ pub(crate) struct CallOptions {
     pub(crate) outbox: Outbox,
     /// The trace that its client is in.
     pub(crate) trace_parent: Option<TraceParent>,
+    /// The request, as traces name it.
+    pub(crate) origin: RequestOrigin,
 }
 
 /// One call: what is to be called, with which arguments, and how.
@@ -83,6 +89,8 @@ pub(crate) async fn run(client: &Client, call: CallRequest<'_>) -> Result<CallOu
         server: server_of(client, &call.request.capability_id),
         principal: principal.unwrap_or_default(),
         trace_parent: call.options.trace_parent,
+        request: call.options.origin.clone(),
+        resource_uri: resource_uri(client, &call),
     };
     let measured = MeasuredCall::begin(&client.gateway.telemetry, origin);
     let done = measured.trace().scope(run_measured(client, call)).await;
@@ -103,6 +111,17 @@ fn server_of(client: &Client, id: &CapabilityId) -> String {
         }
         None => NO_SERVER.to_owned(),
     }
+}
+
+/// The resource that a call reads, as traces name it.
+fn resource_uri(client: &Client, call: &CallRequest<'_>) -> Option<String> {
+    let reads = FeatureKind::of(&call.request.capability_id) == FeatureKind::ResourceReading;
+    if !reads || !client.gateway.telemetry.exports_spans() {
+        return None;
+    }
+    let uri = call.arguments.get("uri")?.as_str()?;
+    let masked = client.gateway.kernel.firewall().redact_text(uri).text;
+    Some(escape::line(escape::truncate(&masked, MAX_URI)).into_owned())
 }
 
 async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutcome, ServeError> {

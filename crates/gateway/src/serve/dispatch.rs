@@ -20,6 +20,7 @@ use super::{
     user_statements,
 };
 use crate::config::{ExecuteTools, Mode};
+use crate::telemetry::RequestOrigin;
 
 /// The versions that open with `initialize`, newest first.
 const LEGACY: [&str; 4] = [WITH_TASKS, "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -53,6 +54,8 @@ pub(crate) struct Session {
     version: OnceLock<&'static str>,
     /// What the client called itself then.
     client: OnceLock<String>,
+    /// The id that its session has over HTTP.
+    id: OnceLock<String>,
     /// It was told that its words of the user do not count.
     untrusted_host_noted: AtomicBool,
     tasks: Tasks,
@@ -61,6 +64,21 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn initialized(&self) {
         self.initialized.store(true, Ordering::Release);
+    }
+
+    /// The session has this id.
+    pub(crate) fn identify(&self, id: &str) {
+        let _ = self.id.set(id.to_owned());
+    }
+
+    /// A request, as traces name it.
+    pub(crate) fn origin(&self, request: &Request) -> RequestOrigin {
+        let id = request.id.as_str().map_or_else(|| request.id.to_string(), shown);
+        let protocol_version = match era(&request.params) {
+            Ok(Era::Modern) => Some(MODERN),
+            _ => self.version.get().copied(),
+        };
+        RequestOrigin { id, protocol_version, session: self.id.get().cloned() }
     }
 
     /// True for a client that is told when the list of tools changes.

@@ -6,7 +6,7 @@ use weaver_agent_kernel::Invocation;
 use weaver_types::{CapabilityId, ToolErrorCode};
 
 use super::server_feature::FeatureKind;
-use crate::telemetry::{CallReport, CallTrace, Telemetry, TraceParent};
+use crate::telemetry::{CallReport, CallTrace, RequestOrigin, Telemetry, TraceParent};
 
 /// A call that is measured. One that is dropped before its end was given up by its client.
 pub(crate) struct MeasuredCall {
@@ -23,11 +23,16 @@ pub(crate) struct CallOrigin<'a> {
     pub(crate) principal: String,
     /// The trace that its client is in.
     pub(crate) trace_parent: Option<TraceParent>,
+    /// The request that makes it.
+    pub(crate) request: RequestOrigin,
+    /// The resource that it reads, without secrets.
+    pub(crate) resource_uri: Option<String>,
 }
 
 impl MeasuredCall {
     pub(crate) fn begin(telemetry: &Arc<Telemetry>, origin: CallOrigin<'_>) -> Self {
-        let CallOrigin { capability, server, principal, trace_parent } = origin;
+        let CallOrigin { capability, server, principal, trace_parent, request, resource_uri } =
+            origin;
         let report = CallReport {
             server,
             method: method_of(capability),
@@ -36,6 +41,8 @@ impl MeasuredCall {
             call: String::new(),
             run: String::new(),
             principal,
+            request,
+            resource_uri,
         };
         let trace = telemetry.begin_call(capability, trace_parent);
         Self { telemetry: Arc::clone(telemetry), trace, report }

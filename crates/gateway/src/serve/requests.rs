@@ -330,6 +330,7 @@ impl Work {
             call,
             outbox: self.outbox.clone(),
             trace_parent: TraceParent::of_params(&request.params),
+            origin: session.origin(&request),
         };
         let answer = async move { session.answer(&client, request, options).await };
         Some(RunningCall::start(identity, questions, permits, answer))

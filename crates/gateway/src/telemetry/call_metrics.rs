@@ -55,6 +55,21 @@ pub(crate) struct CallReport {
     pub(crate) call: String,
     pub(crate) run: String,
     pub(crate) principal: String,
+    /// The request that made it.
+    pub(crate) request: RequestOrigin,
+    /// The resource that it reads, as its server names it, without secrets.
+    pub(crate) resource_uri: Option<String>,
+}
+
+/// The request of a client that makes a call, as traces name it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RequestOrigin {
+    /// Its id in JSON-RPC, as a text.
+    pub(crate) id: String,
+    /// The version of the protocol that it is written in.
+    pub(crate) protocol_version: Option<&'static str>,
+    /// The session of the protocol that it is part of, over HTTP.
+    pub(crate) session: Option<String>,
 }
 
 /// Counters and times of calls.
@@ -65,6 +80,8 @@ pub(crate) struct CallMetrics(Mutex<CallTables>);
 struct CallTables {
     calls: BTreeMap<String, BTreeMap<&'static str, u64>>,
     durations: BTreeMap<(String, &'static str), Histogram>,
+    /// The same of single requests to servers.
+    attempts: BTreeMap<(String, &'static str), Histogram>,
     stages: BTreeMap<CallStage, Histogram>,
     reasons: BTreeMap<&'static str, u64>,
 }
@@ -77,6 +94,10 @@ impl CallMetrics {
         let server = if has_room { &report.server } else { OTHER };
         *tables.calls.entry(server.to_owned()).or_default().entry(report.outcome).or_default() += 1;
         tables.durations.entry((server.to_owned(), report.method)).or_default().record(took);
+        for attempt in stages.iter().filter(|stage| stage.kind == CallStage::Server) {
+            let times = tables.attempts.entry((server.to_owned(), report.method)).or_default();
+            times.record(attempt.took());
+        }
         for stage in stages {
             tables.stages.entry(stage.kind).or_default().record(stage.took());
         }
@@ -99,11 +120,11 @@ impl CallMetrics {
         }
         let names = ["weaver_call_duration_seconds", "mcp.server.operation.duration", "s"];
         let help = "How long calls took from the client's request to its answer.";
-        let mut durations = MetricFamily::new(Histogram, names, help);
-        for ((server, method), times) in &tables.durations {
-            let value = SampleValue::Histogram(Box::new(times.clone()));
-            durations = durations.with(&[("server", server), ("method", method)], value);
-        }
+        let durations = by_method(MetricFamily::new(Histogram, names, help), &tables.durations);
+        let names =
+            ["weaver_server_request_duration_seconds", "mcp.client.operation.duration", "s"];
+        let help = "How long servers took to answer single requests of calls.";
+        let attempts = by_method(MetricFamily::new(Histogram, names, help), &tables.attempts);
         let names = ["weaver_call_stage_duration_seconds", "weaver.call.stage.duration", "s"];
         let help = "What the time of calls was spent on.";
         let mut stages = MetricFamily::new(Histogram, names, help);
@@ -117,8 +138,19 @@ impl CallMetrics {
         for (reason, count) in &tables.reasons {
             reasons = reasons.with(&[("reason", reason)], SampleValue::Number(*count));
         }
-        vec![calls, durations, stages, reasons]
+        vec![calls, durations, attempts, stages, reasons]
     }
+}
+
+/// The metric with what was measured by server and method.
+fn by_method(
+    family: MetricFamily,
+    measured: &BTreeMap<(String, &'static str), Histogram>,
+) -> MetricFamily {
+    measured.iter().fold(family, |family, ((server, method), times)| {
+        let value = SampleValue::Histogram(Box::new(times.clone()));
+        family.with(&[("server", server), ("method", method)], value)
+    })
 }
 
 #[cfg(test)]
@@ -137,6 +169,8 @@ mod tests {
                 call: String::new(),
                 run: String::new(),
                 principal: String::new(),
+                request: RequestOrigin::default(),
+                resource_uri: None,
             };
             metrics.record(&report, &[], Duration::ZERO);
         }

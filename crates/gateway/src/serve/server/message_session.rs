@@ -43,6 +43,16 @@ impl MessageSession {
         answers
     }
 
+    /// The session has this id, for whoever traces its calls.
+    pub(crate) fn identify(&self, id: &str) {
+        self.requests.session().identify(id);
+    }
+
+    /// The headers that repeat arguments of a tool, by its listed schema.
+    pub(crate) async fn parameter_headers(&self, tool: &str) -> Option<Arc<ParameterHeaders>> {
+        proxy::parameter_headers(&self.client, tool).await
+    }
+
     /// Ends when there is something to tell the client, or to ask it, beside the answers to its
     /// requests; the line says it.
     pub async fn next_notice(&self) -> Vec<u8> {

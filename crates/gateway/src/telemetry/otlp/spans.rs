@@ -7,7 +7,7 @@ use opentelemetry_proto::tonic::trace::v1::{
 use prost::Message as _;
 
 use super::resource::{SCHEMA, attribute, resource, scope};
-use crate::telemetry::call_metrics::{CallReport, CallStage};
+use crate::telemetry::call_metrics::{CallReport, CallStage, RequestOrigin};
 use crate::telemetry::call_trace::{CallTrace, SpanId, Stage};
 
 /// `sampled` among the trace flags of W3C, which are the low bits of `SpanFlags`.
@@ -46,7 +46,7 @@ pub(crate) fn call_spans(
         span: trace.root,
         parent: trace.parent.map(|parent| parent.span),
         is_parent_remote: trace.parent.is_some(),
-        name: format!("{} {}", report.method, trace.capability),
+        name: name(report.method, Target::of(report.method, &trace.capability).name()),
         kind: SpanKind::Server,
         from: at(std::time::Duration::ZERO),
         to: at(trace.elapsed()),
@@ -59,7 +59,9 @@ pub(crate) fn call_spans(
         parent: Some(stage.parent),
         is_parent_remote: false,
         name: match stage.kind {
-            CallStage::Server => format!("{} {}", report.method, tool_of(&trace.capability)),
+            CallStage::Server => {
+                name(report.method, Target::of(report.method, own_name(&trace.capability)).name())
+            }
             kind => format!("weaver.{}", kind.as_str()),
         },
         kind: match stage.kind {
@@ -74,21 +76,72 @@ pub(crate) fn call_spans(
     std::iter::once(root).chain(stages.iter().map(of_stage)).collect()
 }
 
-/// The name of a tool at its own server.
-fn tool_of(capability: &str) -> &str {
-    capability.split_once('.').map_or(capability, |(_, tool)| tool)
+/// What a call is of. The names are those of capabilities, so that there are as many as the servers
+/// list; a URI could be anything, and stands in no name of a span.
+enum Target {
+    Tool(String),
+    Prompt(String),
+    Other,
+}
+
+impl Target {
+    /// The target of a method, by the id of a capability or what stands in it behind the server.
+    fn of(method: &str, id: &str) -> Self {
+        match method {
+            "tools/call" => Self::Tool(id.to_owned()),
+            "prompts/get" => Self::Prompt(id.replacen("prompts/get/", "", 1)),
+            _ => Self::Other,
+        }
+    }
+
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Tool(name) | Self::Prompt(name) => Some(name),
+            Self::Other => None,
+        }
+    }
+
+    fn attributes(self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Tool(name) => vec![
+                ("gen_ai.operation.name", "execute_tool".to_owned()),
+                ("gen_ai.tool.name", name),
+            ],
+            Self::Prompt(name) => vec![("gen_ai.prompt.name", name)],
+            Self::Other => Vec::new(),
+        }
+    }
+}
+
+fn name(method: &str, target: Option<&str>) -> String {
+    target.map_or_else(|| method.to_owned(), |target| format!("{method} {target}"))
+}
+
+/// What stands for a capability at its own server.
+fn own_name(capability: &str) -> &str {
+    capability.split_once('.').map_or(capability, |(_, own)| own)
 }
 
 fn root_attributes(trace: &CallTrace, report: &CallReport) -> Vec<(&'static str, String)> {
-    let mut attributes = vec![
+    let target = Target::of(report.method, &trace.capability);
+    let call_id = match &target {
+        Target::Tool(_) => "gen_ai.tool.call.id",
+        Target::Prompt(_) | Target::Other => "weaver.call.id",
+    };
+    let RequestOrigin { id, protocol_version, session } = &report.request;
+    let mut attributes = target.attributes();
+    attributes.extend([
         ("mcp.method.name", report.method.to_owned()),
-        ("gen_ai.operation.name", "execute_tool".to_owned()),
-        ("gen_ai.tool.name", trace.capability.clone()),
-        ("gen_ai.tool.call.id", report.call.clone()),
+        ("jsonrpc.request.id", id.clone()),
+        (call_id, report.call.clone()),
         ("weaver.run.id", report.run.clone()),
         ("weaver.principal.id", report.principal.clone()),
         ("weaver.outcome", report.outcome.to_owned()),
-    ];
+    ]);
+    let version = protocol_version.map(str::to_owned);
+    attributes.extend(version.map(|version| ("mcp.protocol.version", version)));
+    attributes.extend(session.clone().map(|session| ("mcp.session.id", session)));
+    attributes.extend(report.resource_uri.clone().map(|uri| ("mcp.resource.uri", uri)));
     if let Some(reason) = report.reason {
         attributes.push(("error.type", reason.to_owned()));
     }
@@ -102,12 +155,12 @@ fn stage_attributes(
 ) -> Vec<(&'static str, String)> {
     let mut attributes = Vec::new();
     if stage.kind == CallStage::Server {
+        attributes.extend(Target::of(report.method, own_name(&trace.capability)).attributes());
         attributes.extend([
             ("mcp.method.name", report.method.to_owned()),
-            ("gen_ai.operation.name", "execute_tool".to_owned()),
-            ("gen_ai.tool.name", tool_of(&trace.capability).to_owned()),
             ("weaver.server", report.server.clone()),
         ]);
+        attributes.extend(report.resource_uri.clone().map(|uri| ("mcp.resource.uri", uri)));
     }
     if let Some(error) = stage.error {
         attributes.push(("error.type", error.to_owned()));
