@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, folder};
+use crate::client::{Client, folder, initialize};
 use crate::pseudo_random::PseudoRandom;
 use crate::support::{Folder, weaver};
 
@@ -24,6 +24,11 @@ fn damaged(numbers: &mut PseudoRandom) -> Vec<u8> {
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#,
         r#"{"protocol":1,"version":"0","program":"x","purpose":"status"}"#,
+        r#"{"jsonrpc":"2.0","id":"weaver-1","result":{"roots":[{"uri":"file:///x"}]}}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{"level":"debug"}}"#,
+        r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"tool_execute","task":{"ttl":60000},"arguments":{"capability":"good.slow","arguments":{"text":"x"}},"_meta":{"progressToken":"t"}}}"#,
+        r#"{"jsonrpc":"2.0","id":5,"method":"tasks/list","params":{"cursor":"x"}}"#,
+        r#"{"jsonrpc":"2.0","id":6,"method":"resources/read","params":{"uri":"weaver://good/note://1"}}"#,
     ];
     let mut bytes = numbers.pick(&seeds).as_bytes().to_vec();
     for _ in 0..numbers.below(6) {
@@ -48,6 +53,8 @@ struct Gateway {
     folder: Folder,
     good: Client,
     http: String,
+    /// The session of a client over HTTP.
+    session: String,
 }
 
 impl Gateway {
@@ -58,7 +65,37 @@ impl Gateway {
         let config = folder.arg("weaver.toml");
         let status = weaver(&["status", "--config", &config, "--json"]).json();
         let http = status["http"].as_str().unwrap().to_owned();
-        Self { folder, good, http }
+        let opening =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize()});
+        let head = "POST /mcp HTTP/1.1\r\n";
+        let opened = answer(&http, &request(head, opening.to_string().as_bytes()));
+        let id = opened.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        let session = id.unwrap_or_else(|| panic!("{opened}")).to_owned();
+        Self { folder, good, http, session }
+    }
+
+    /// The first lines of a request over HTTP: in the session, of the newer revision, or neither.
+    fn head(&self, numbers: &mut PseudoRandom) -> String {
+        let session = format!("mcp-session-id: {}\r\n", self.session);
+        let more = [
+            "",
+            &session,
+            &format!("{session}mcp-protocol-version: 2025-11-25\r\n"),
+            &format!("{session}last-event-id: 1-{}\r\n", numbers.below(3)),
+            "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: tool_execute\r\n",
+            "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/list\r\n",
+        ];
+        let accept = ["accept: application/json\r\n", "accept: text/event-stream\r\n"];
+        let more = format!("{}{}", numbers.pick(&more), numbers.pick(&accept));
+        format!("POST /mcp HTTP/1.1\r\n{more}")
+    }
+
+    /// The session is still there and answers.
+    fn has_its_session(&self) {
+        let head = format!("POST /mcp HTTP/1.1\r\nmcp-session-id: {}\r\n", self.session);
+        let ping = json!({"jsonrpc": "2.0", "id": "alive", "method": "ping"}).to_string();
+        let answer = answer(&self.http, &request(&head, ping.as_bytes()));
+        assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("alive"), "{answer}");
     }
 
     /// The client that works is answered as ever, and the daemon is the one that it was.
@@ -100,25 +137,19 @@ fn whatever_clients_send_the_gateway_goes_on_and_nothing_hangs() {
         let read = stream.read_to_end(&mut Vec::new());
         assert!(closed(&read), "the socket hangs on {}: {read:?}", String::from_utf8_lossy(&bytes));
 
-        let mut stream = TcpStream::connect(&gateway.http).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let head = format!(
-            "POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
-             accept: application/json\r\ncontent-length: {}\r\n\r\n",
-            bytes.len()
-        );
-        let mut sent = head.into_bytes();
-        sent.extend_from_slice(&bytes);
+        let mut sent = request(&gateway.head(&mut numbers), &bytes);
         if numbers.below(3) == 0 {
             let at = numbers.below(sent.len());
             sent[at] = u8::try_from(numbers.below(256)).unwrap();
         }
+        let mut stream = connect(&gateway.http);
         let _ = stream.write_all(&sent);
         let _ = stream.shutdown(Shutdown::Write);
         let read = stream.read_to_end(&mut Vec::new());
         assert!(closed(&read), "HTTP hangs on {}: {read:?}", String::from_utf8_lossy(&sent));
         if round % 30 == 0 {
             gateway.is_well();
+            gateway.has_its_session();
         }
     }
     let mut shim = start(&gateway.folder);
@@ -131,6 +162,32 @@ fn whatever_clients_send_the_gateway_goes_on_and_nothing_hangs() {
     shim.end();
     gateway.is_well();
     assert_eq!(pid(&gateway), before, "the daemon was never replaced");
+}
+
+/// A request over HTTP that begins with these lines.
+fn request(head: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let mut request = format!(
+        "{head}host: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\n\r\n"
+    )
+    .into_bytes();
+    request.extend_from_slice(body);
+    request
+}
+
+fn connect(address: &str) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+/// What a request that is in order is answered with.
+fn answer(address: &str, request: &[u8]) -> String {
+    let (mut stream, mut answer) = (connect(address), String::new());
+    stream.write_all(request).unwrap();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
 }
 
 /// True when the other side has closed, with or without an answer, before the patience was over.

@@ -1,6 +1,7 @@
 //! Servers that answer anything, over pipes and over HTTP, beside one that works: every call ends in
 //! time, no client sees what is another's, and the gateway goes on.
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
@@ -17,12 +18,23 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many calls each client makes of each server.
 const ROUNDS: u64 = 60;
 
-/// What a server says to a call of `say`: any number of lines, of which one may be the answer.
-fn lines(id: &Value, params: &Value) -> Vec<Vec<u8>> {
-    let word = params["arguments"]["text"].as_str().unwrap_or_default().to_owned();
+/// The requests that are answered with anything.
+const WILD: [&str; 3] = ["tools/call", "resources/read", "prompts/get"];
+
+/// What a server says to such a request: any number of lines, of which one may be the answer.
+fn lines(message: &Value) -> Vec<Vec<u8>> {
+    let (id, params) = (&message["id"], &message["params"]);
+    let uri = params["uri"].as_str().unwrap_or_default();
+    let word = params["arguments"]["text"].as_str().unwrap_or(uri).to_owned();
     let seed = word.rsplit('-').next().and_then(|seed| seed.parse().ok()).unwrap_or_default();
     let mut numbers = PseudoRandom::of(seed);
-    let fine = json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": word}]}});
+    let text = json!({"type": "text", "text": word});
+    let result = match message["method"].as_str().unwrap_or_default() {
+        "resources/read" => json!({"contents": [{"uri": uri, "text": word}]}),
+        "prompts/get" => json!({"messages": [{"role": "user", "content": text}]}),
+        _ => json!({"content": [text]}),
+    };
+    let fine = json!({"jsonrpc": "2.0", "id": id, "result": result});
     let mut out = Vec::new();
     for _ in 0..numbers.below(4) {
         out.push(noise(&mut numbers, id, &fine));
@@ -36,7 +48,8 @@ fn lines(id: &Value, params: &Value) -> Vec<Vec<u8>> {
 
 fn noise(numbers: &mut PseudoRandom, id: &Value, fine: &Value) -> Vec<u8> {
     let other = numbers.below(40);
-    let message = match numbers.below(12) {
+    let question = json!({"message": "?", "requestedSchema": {"type": "object", "properties": {}}});
+    let message = match numbers.below(17) {
         0 => {
             json!({"jsonrpc": "2.0", "id": other, "result": {"content": [{"type": "text", "text": "not asked for"}]}})
         }
@@ -57,6 +70,20 @@ fn noise(numbers: &mut PseudoRandom, id: &Value, fine: &Value) -> Vec<u8> {
         7 => json!([fine, fine]),
         8 => json!({"jsonrpc": "1.0", "id": id, "result": null}),
         9 => return vec![b'['; 1 + numbers.below(400)],
+        10 => {
+            json!({"jsonrpc": "2.0", "id": other, "method": "elicitation/create", "params": question})
+        }
+        11 => json!({"jsonrpc": "2.0", "id": id, "method": "roots/list"}),
+        12 => {
+            json!({"jsonrpc": "2.0", "id": id, "result": {"resultType": "input_required", "inputRequests": {"a": {"method": "elicitation/create", "params": question}}}})
+        }
+        13 => {
+            let method = numbers.pick(&["resources/list_changed", "prompts/list_changed"]);
+            json!({"jsonrpc": "2.0", "method": format!("notifications/{method}")})
+        }
+        14 => {
+            json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "error", "data": fine}})
+        }
         _ => {
             let mut bytes = fine.to_string().into_bytes();
             for _ in 0..=numbers.below(3) {
@@ -75,12 +102,20 @@ fn handshake(message: &Value) -> Option<Value> {
     let id = message.get("id").filter(|id| !id.is_null())?;
     let result = match message["method"].as_str().unwrap_or_default() {
         "initialize" => {
-            json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": true}},
+            json!({"protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {"listChanged": true}, "prompts": {"listChanged": true},
+                "resources": {"listChanged": true}, "logging": {}},
             "serverInfo": {"name": "wild", "version": "1"}})
         }
         "tools/list" => json!({"tools": [{"name": "say", "description": "Says a text.",
             "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}]}),
-        "ping" => json!({}),
+        "resources/list" => json!({"resources": []}),
+        "resources/templates/list" => {
+            json!({"resourceTemplates": [{"uriTemplate": "wild://{name}", "name": "wild"}]})
+        }
+        "prompts/list" => json!({"prompts": [{"name": "say", "description": "Says a text.",
+            "arguments": [{"name": "text"}]}]}),
+        "ping" | "logging/setLevel" => json!({}),
         // Answers of the gateway to requests that were noise.
         "" => return None,
         _ => {
@@ -99,7 +134,7 @@ pub(crate) fn run() {
         let Ok(line) = line else { return };
         let Ok(message) = serde_json::from_str::<Value>(&line) else { return };
         let said = match message["method"].as_str() {
-            Some("tools/call") => lines(&message["id"], &message["params"]),
+            Some(method) if WILD.contains(&method) => lines(&message),
             _ => {
                 handshake(&message).map(|said| said.to_string().into_bytes()).into_iter().collect()
             }
@@ -151,14 +186,14 @@ fn answer_http(mut stream: TcpStream) -> Option<()> {
         stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body)).ok()
     };
     let message: Value = serde_json::from_slice(&bytes[head..]).unwrap_or_default();
-    if message["method"] != "tools/call" {
+    if !message["method"].as_str().is_some_and(|method| WILD.contains(&method)) {
         return match handshake(&message) {
             Some(said) => say("200 OK", "application/json", said.to_string().as_bytes()),
             None if text.starts_with("post") => say("202 Accepted", "text/plain", b""),
             None => say("405 Method Not Allowed", "text/plain", b""),
         };
     }
-    let said = lines(&message["id"], &message["params"]);
+    let said = lines(&message);
     let mut events = Vec::new();
     for line in &said {
         events.extend_from_slice(b"event: message\ndata: ");
@@ -189,25 +224,44 @@ fn start(folder: &Folder) -> Client {
 /// Calls a server in each way, each with a word of the client's own.
 fn call_all(folder: &Folder, name: &'static str) {
     let mut client = start(folder);
-    let mut good = 0;
+    let mut good = BTreeMap::<&str, u32>::new();
     for round in 0..ROUNDS {
-        for server in ["wild", "web"] {
+        for (server, kind) in ["wild", "web"].into_iter().zip([round, round + 1]) {
             let word = format!("{name}-{round}");
             let started = Instant::now();
-            let capability = format!("{server}.say");
-            let (failed, body) = client.execute(&capability, json!({ "text": word }));
-            let text = body.to_string();
+            let (method, params) = match kind % 4 {
+                0 => {
+                    ("resources/read", json!({ "uri": format!("weaver://{server}/wild://{word}") }))
+                }
+                1 => {
+                    let arguments = json!({ "text": word });
+                    (
+                        "prompts/get",
+                        json!({ "name": format!("{server}__say"), "arguments": arguments }),
+                    )
+                }
+                _ => {
+                    let arguments = json!({ "capability": format!("{server}.say"), "arguments": { "text": word } });
+                    ("tools/call", json!({ "name": "tool_execute", "arguments": arguments }))
+                }
+            };
+            let answer = client.request(method, params);
+            let text = answer.to_string();
             assert!(started.elapsed() < PATIENCE, "{server} {word}: {:?}", started.elapsed());
             let stranger = if name == "red" { "blue-" } else { "red-" };
             assert!(!text.contains(stranger), "{server} {word}: {text}");
-            good += u32::from(!failed && text.contains(&word));
+            let failed = answer["error"].is_object() || answer["result"]["isError"] == true;
+            *good.entry(method).or_default() += u32::from(!failed && text.contains(&word));
         }
         if round % 15 == 0 {
             let (failed, body) = client.execute("good.echo", json!({ "text": name }));
             assert!(!failed && body.to_string().contains(name), "{body}");
         }
     }
-    assert!(good > 20, "hardly any call went well: {good}");
+    let enough = [("tools/call", 15), ("resources/read", 5), ("prompts/get", 5)];
+    for (method, count) in enough {
+        assert!(good[method] > count, "hardly any went well: {good:?}");
+    }
     client.finish();
 }
 
