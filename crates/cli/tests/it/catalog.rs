@@ -31,7 +31,7 @@ fn lint_tells_every_fault_and_its_exit_code_says_whether_there_is_one() {
         {"id":"b","depends_on":["gone"],"effects":"reads","description":" "},{"name":"no id"}]"#;
     folder.write("bad.json", bad);
     folder.write("fair.json", r#"[{"id":"a","effects":"reads"}]"#);
-    folder.write("good.json", r#"[{"id":"a","effects":"reads","description":"Read it"}]"#);
+    folder.write("good.json", r#"[{"id":"a","effects":"read_local","description":"Read it"}]"#);
     let run = weaver(&["catalog", "lint", &folder.arg("bad.json"), "--json"]);
     assert_eq!(run.code, 1, "{run:?}");
     let told = of(&run.out);
@@ -158,7 +158,7 @@ fn a_search_is_a_table_for_people_and_json_for_scripts() {
     assert_eq!(tools.as_array().unwrap().len(), 1, "{tools}");
     assert_eq!(
         (&tools[0]["id"], &tools[0]["effects"]),
-        (&json!("shop.getOrder"), &json!("reads_outside"))
+        (&json!("shop.getOrder"), &json!("read_open"))
     );
     let none = weaver(&["catalog", "search", "zebra", &api]);
     assert!(none.code == 0 && none.out.contains("nothing fits"), "{none:?}");
