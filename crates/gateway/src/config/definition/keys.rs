@@ -189,7 +189,7 @@ static RUN: Section = Section {
         key(
             "token_counter",
             Text,
-            "How tokens are counted: `o200k_base`, `cl100k_base` or `chars4`",
+            "How tokens are counted: `o200k_base`, `cl100k_base` (both with the feature `tiktoken`) or `chars4`",
         ),
         key(
             "placeholders",
