@@ -7,18 +7,19 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use weaver_examples::{Desk, Failure, decision, ledger, section, text};
-use weaver_stack::kernel::{Call, Registry, block_on};
+use weaver_stack::kernel::{Call, Caller, Kernel, Registry, block_on};
 use weaver_stack::memory::compile::{ContextItem, ContextLog, Phase, Request, build};
 use weaver_stack::memory::{BundleParts, FactStore, Memory, MemoryBundle, Put, Recall, recall};
 use weaver_stack::policy::{Contracts, Policy, PolicySet};
-use weaver_stack::router::catalog::{Catalog, SelectableItem};
-use weaver_stack::router::route::Router;
+use weaver_stack::router::{catalog::Catalog, catalog::SelectableItem, route::Router};
 use weaver_stack::text::token::CharsPerFour;
+use weaver_stack::trace::verify;
 use weaver_stack::types::{
-    CapabilityId, CapabilityRequest, Effects, JustificationSource, RawResult, ResponseMode,
-    SystemClock, ToolSpec,
+    CapabilityId, CapabilityRequest, Effects, JustificationSource, Principal, PrincipalId,
+    RawResult, ResponseMode, RunSettings, SystemClock, ToolSpec,
 };
+
+type Failure = Box<dyn std::error::Error>;
 
 const MAX_STEPS: usize = 4;
 
@@ -52,24 +53,25 @@ impl Model for Scripted {
 
 fn main() -> Result<(), Failure> {
     let policy = PolicySet::from_code(Policy::baseline()?, Contracts::new("shop"))?;
-    let desk = Desk::open(tools()?, policy, "shop-agent", &["reader"])?;
+    let kernel = Kernel::in_memory(tools()?, policy)?;
     let memory = MemoryBundle::create(BundleParts::new(Arc::new(SystemClock::default())));
     let window = json!("goods may be returned for 30 days");
     FactStore::new(&memory.durable).state("returns.window", window, &Put::new("handbook"))?;
 
     let goal = "Can order A-17 still be returned?";
-    section("The user asks");
-    text(goal);
-    let answer = run(&desk, &memory.durable, &Scripted, goal)?;
-    section("The agent answers");
-    text(&answer);
-    section("The trace");
-    ledger(&desk.ledger)
+    println!("{goal}\n{}", run(&kernel, &memory.durable, &Scripted, goal)?);
+    for sentence in verify::verify(kernel.ledger().as_ref(), None)?.proven() {
+        println!("verified: {sentence}");
+    }
+    Ok(())
 }
 
-fn run(desk: &Desk, memory: &Memory, model: &dyn Model, goal: &str) -> Result<String, Failure> {
+fn run(kernel: &Kernel, memory: &Memory, model: &dyn Model, goal: &str) -> Result<String, Failure> {
+    let run = kernel.start_run(RunSettings::default())?;
+    let agent = Principal::new(PrincipalId::parse("shop-agent")?).with_roles(["reader"]);
+    let caller = Caller { run: &run, principal: &agent };
     let mut catalog = Catalog::new();
-    for entry in desk.kernel.registry().list_all() {
+    for entry in kernel.registry().list_all() {
         catalog.insert(SelectableItem::from(&entry.capability().descriptor()))?;
     }
     let router = Router::new(catalog)?;
@@ -83,25 +85,21 @@ fn run(desk: &Desk, memory: &Memory, model: &dyn Model, goal: &str) -> Result<St
     log.push(ContextItem::user_turn("turn:1", goal))?;
     for step in 1..=MAX_STEPS {
         let context = build(&log, &Request::new(Phase::Interpret).about(goal))?;
-        match model.next(&context.text) {
+        let (tool, arguments, why) = match model.next(&context.text) {
             Step::Answer(answer) => return Ok(answer),
-            Step::Call { tool, arguments, why } => {
-                section(&format!("Step {step}: {tool} {arguments}"));
-                let request = CapabilityRequest::new(CapabilityId::parse(tool)?, goal)
-                    .justified(why, JustificationSource::Model);
-                let mode = ResponseMode::Summary;
-                let call = Call { request: &request, arguments: Some(&arguments), mode };
-                let done = block_on(desk.kernel.execute(desk.caller(), call));
-                decision(&done.decision);
-                log.push(ContextItem::tool_call(&done.call, &request.capability_id, &arguments))?;
-                log.push(match done.result.as_ref().and_then(|result| result.data.as_ref()) {
-                    Some(frame) => ContextItem::tool_result(frame),
-                    None => {
-                        ContextItem::agent_message(format!("refused:{step}"), "It was refused.")
-                    }
-                })?;
-            }
-        }
+            Step::Call { tool, arguments, why } => (tool, arguments, why),
+        };
+        let request = CapabilityRequest::new(CapabilityId::parse(tool)?, goal)
+            .justified(why, JustificationSource::Model);
+        let call =
+            Call { request: &request, arguments: Some(&arguments), mode: ResponseMode::Auto };
+        let done = block_on(kernel.execute(caller, call));
+        println!("step {step}: {tool}: {:?}, {}", done.decision.verdict(), done.decision.detail());
+        log.push(ContextItem::tool_call(&done.call, &request.capability_id, &arguments))?;
+        log.push(match done.frame() {
+            Some(frame) => ContextItem::tool_result(frame),
+            None => ContextItem::agent_message(format!("refused:{step}"), "It was refused."),
+        })?;
     }
     Err("the model came to no answer".into())
 }
@@ -115,9 +113,8 @@ fn tools() -> Result<Registry, Failure> {
         let id = &call.arguments()["id"];
         Ok(RawResult::json(json!({ "id": id, "delivered": "2026-01-02" })))
     })?;
-    let delete =
-        ToolSpec::new("orders.delete", "Delete order").describe("Delete an order for good");
+    let delete = ToolSpec::new("orders.delete", "Delete order").describe("Delete it for good");
     let delete = delete.with_effects(Effects::DESTROY_LOCAL).arg("id", "string", true).build()?;
-    registry.register_fn(delete, |_| std::process::exit(70))?;
+    registry.register_fn(delete, |_| std::process::exit(70))?; // never reached
     Ok(registry)
 }

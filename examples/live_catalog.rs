@@ -1,5 +1,5 @@
-//! A catalog that changes, requests that were routed before, arguments that are known already, and
-//! prepared context: what a host adds to the router one by one.
+//! A catalog that changes, requests that were routed before, arguments that are known already,
+//! prepared context, and words of the house: what a host adds to the router one by one.
 //!
 //! `cargo run --example live_catalog`
 
@@ -11,7 +11,9 @@ use weaver_stack::memory::bridge::{
 };
 use weaver_stack::router::catalog::{Catalog, SelectableItem};
 use weaver_stack::router::hydrate::{ContextValue, hydrate};
-use weaver_stack::router::route::{LessonBounds, Lessons, LiveRouter, RouteRequest, Router};
+use weaver_stack::router::route::{
+    LessonBounds, Lessons, LiveRouter, RouteRequest, Router, Thesaurus,
+};
 use weaver_stack::text::token::CharsPerFour;
 use weaver_stack::types::{CapabilityId, Label, Timestamp};
 
@@ -71,5 +73,12 @@ fn main() -> Result<(), Failure> {
     for item in injection_plan_to_compiled_items(&plan) {
         println!("  {} from {}: {}", item.id, item.source, item.text);
     }
+
+    section("5. Words that mean the same in this house alone");
+    let query = "the zebra of Acme";
+    let found = |router: &Router| router.route(query, 1).first().map(|hit| hit.id.to_string());
+    let words = Thesaurus::parse("zebra invoice\n# a line is a group\n");
+    let taught = router.as_ref().clone().with_thesaurus(words.into());
+    println!("  {query}: {:?}, then {:?}", found(&router), found(&taught));
     Ok(())
 }

@@ -8,6 +8,11 @@ use weaver_stack::types::{PrincipalId, Timestamp};
 
 const GUIDE: &str = include_str!("../../docs/guide/getting-started.md");
 
+/// The agent that the guide shows.
+const AGENT: &str = include_str!("../agent.rs");
+/// The most lines that a whole agent takes.
+const AGENT_LINES: usize = 120;
+
 /// What stands for a digest or a key that the reader has.
 const DIGEST: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -50,4 +55,15 @@ fn the_documents_load_and_name_the_principal() {
     assert_eq!(set.policy().rules.len(), 7);
     let named: Vec<&str> = set.contracts().capabilities.keys().map(|key| key.as_str()).collect();
     assert!(named.contains(&"files.read_text_file"), "{named:?}");
+}
+
+#[test]
+fn the_guide_shows_the_agent_as_it_is() {
+    let (_, rest) = GUIDE.split_once("\n### A whole agent\n").unwrap();
+    let (_, block) = rest.split_once("\n```rust\n").unwrap();
+    let (shown, _) = block.split_once("\n```").unwrap();
+    assert!(shown == AGENT.trim_end(), "copy `examples/agent.rs` into the guide");
+    let lines = AGENT.lines().count();
+    assert!(lines <= AGENT_LINES, "{lines}");
+    assert!(!AGENT.contains("weaver_examples"), "it stands alone");
 }

@@ -7,7 +7,8 @@ use xshell::Shell;
 
 use crate::tally::Tally;
 use crate::{
-    api, bench, crosscheck, doc, examples, features, fmt, layers, lint, package, test, tidy,
+    api, bench, crosscheck, dependencies, doc, examples, features, fmt, layers, lint, package,
+    test, tidy,
 };
 
 /// Options of `ci`.
@@ -41,6 +42,12 @@ const STEPS: &[Step] = &[
         run: |sh, _| layers::run(sh, &layers::Args { metadata: None }),
     },
     Step {
+        name: "dependencies",
+        repeat: "cargo xtask dependencies",
+        fast: true,
+        run: |sh, _| dependencies::run(sh),
+    },
+    Step {
         name: "api",
         repeat: "cargo xtask api --check",
         fast: true,
@@ -63,7 +70,13 @@ const STEPS: &[Step] = &[
         name: "no default features",
         repeat: "cargo xtask features",
         fast: false,
-        run: |sh, _| features::run(sh),
+        run: |sh, _| features::run(sh, &features::Args { each: false }),
+    },
+    Step {
+        name: "each feature",
+        repeat: "cargo xtask features --each",
+        fast: false,
+        run: |sh, _| features::run(sh, &features::Args { each: true }),
     },
     Step {
         name: "doctests",
@@ -141,7 +154,7 @@ mod tests {
     #[test]
     fn the_fast_steps_come_first_and_in_order() {
         let fast: Vec<&str> = STEPS.iter().filter(|s| s.fast).map(|s| s.name).collect();
-        assert_eq!(fast, ["fmt", "tidy", "layers", "api", "clippy", "tests"]);
+        assert_eq!(fast, ["fmt", "tidy", "layers", "dependencies", "api", "clippy", "tests"]);
         assert!(STEPS.iter().take(fast.len()).all(|step| step.fast));
     }
 

@@ -1,16 +1,68 @@
-//! `cargo xtask features`: each library must build without its default features.
+//! `cargo xtask features [--each]`: each published crate must build without its default features,
+//! and with each of its features alone.
 
 use anyhow::Result;
+use cargo_metadata::{Package, TargetKind};
 use xshell::Shell;
 
 use crate::{process, workspace};
 
-/// Check each published library alone, so that no neighbour's features help it.
-pub fn run(sh: &Shell) -> Result<()> {
+/// Options of `features`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Check the crates that have features with each feature alone, instead of with none.
+    #[arg(long)]
+    pub each: bool,
+}
+
+/// Check each published crate alone, so that no neighbour's features help it.
+///
+/// # Errors
+/// Names the first command that failed.
+pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
     for package in workspace::published(&metadata) {
-        let name = package.name.as_str();
-        process::run(process::cargo(sh).args(["check", "--no-default-features", "-p", name]))?;
+        let features = if args.each { alone(package) } else { vec![""] };
+        for feature in features {
+            let mut command = process::cargo(sh).args(["check", "-p", package.name.as_str()]);
+            // Of a library alone: its tests are checked with all features.
+            command = command.arg(if has_library(package) { "--lib" } else { "--bins" });
+            command = command.arg("--no-default-features");
+            if !feature.is_empty() {
+                command = command.args(["--features", feature]);
+            }
+            process::run(command)?;
+        }
     }
     Ok(())
+}
+
+/// The features of a crate but `default`, in their order.
+fn alone(package: &Package) -> Vec<&str> {
+    package.features.keys().map(String::as_str).filter(|name| *name != "default").collect()
+}
+
+fn has_library(package: &Package) -> bool {
+    package.targets.iter().any(|target| target.kind.contains(&TargetKind::Lib))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{alone, has_library};
+    use crate::workspace;
+
+    #[test]
+    fn every_feature_but_the_default_is_checked_alone() {
+        let metadata = workspace::metadata().unwrap();
+        let find = |name: &str| {
+            workspace::published(&metadata)
+                .into_iter()
+                .find(|one| one.name.as_str() == name)
+                .unwrap()
+        };
+        assert_eq!(alone(find("weaver-text")), ["confusable", "stem", "tiktoken"]);
+        assert_eq!(alone(find("weaver-gateway")), ["keychain", "tiktoken"]);
+        assert!(alone(find("weaver-policy")).is_empty());
+        assert!(has_library(find("weaver-gateway")) && !has_library(find("weaver-cli")));
+    }
 }

@@ -4,6 +4,7 @@ mod api;
 mod bench;
 mod ci;
 mod crosscheck;
+mod dependencies;
 mod doc;
 mod examples;
 mod features;
@@ -51,8 +52,10 @@ enum Verb {
     Doc(doc::Args),
     /// Write the public interface of each crate to `docs/api/`, or say where it has changed.
     Api(api::Args),
-    /// Check each library without its default features.
-    Features,
+    /// Count what each crate needs of others, and refuse what is over its limit.
+    Dependencies,
+    /// Check each published crate without its default features, or with each feature alone.
+    Features(features::Args),
     /// Run the examples and compare what they print with `examples/golden/`.
     Examples(examples::Args),
     /// Have a second verifier judge the same logs and proofs, sound and mutated.
@@ -104,7 +107,8 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Test(args) => test::run(&sh, &args),
         Verb::Doc(args) => doc::run(&sh, &args),
         Verb::Api(args) => api::run(&sh, &args),
-        Verb::Features => features::run(&sh),
+        Verb::Dependencies => dependencies::run(&sh),
+        Verb::Features(args) => features::run(&sh, &args),
         Verb::Examples(args) => examples::run(&sh, &args),
         Verb::Crosscheck => crosscheck::run(&sh),
         Verb::Bench(args) => bench::run(&sh, &args),

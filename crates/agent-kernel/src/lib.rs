@@ -108,3 +108,7 @@ pub use telemetry::OTEL_AVAILABLE;
 pub use timer::ThreadTimer;
 pub use token::{Caveat, KeyRing, MAX_CAVEATS, MAX_KEYS, MAX_TOKEN, Narrowed, Token};
 pub use wait::block_on;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -9,6 +9,7 @@ mod search;
 mod skills;
 mod snapshot;
 pub(super) mod source;
+mod suspicious_text;
 pub(super) mod table;
 
 use super::{Exit, Failure, output};

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 use weaver_gateway::clients::Folders;
-use weaver_gateway::config::{self, ConfigErrors, DEFAULT_NAME, NO_CONFIG_REMEDY};
+use weaver_gateway::config::{self, Config, ConfigErrors, DEFAULT_NAME, NO_CONFIG_REMEDY};
 
 use super::{Exit, Failure};
 
@@ -34,8 +34,13 @@ pub(crate) fn store(text: &str) -> Result<PathBuf, StoreError> {
 
 /// The ledger that a configuration names. Variables are for its servers, which are not started.
 pub(crate) fn configured_store(file: &Path) -> Result<PathBuf, ConfigErrors> {
+    Ok(configured(file)?.store)
+}
+
+/// The configuration in a file; a variable that is not set is no error, as no server is started.
+pub(crate) fn configured(file: &Path) -> Result<Config, ConfigErrors> {
     let lookup = |name: &str| Some(std::env::var(name).unwrap_or_else(|_| "unset".to_owned()));
-    Ok(config::load_with(file, &lookup)?.store)
+    config::load_with(file, &lookup)
 }
 
 /// Why it is not known which ledger is meant.

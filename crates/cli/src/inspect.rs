@@ -67,7 +67,9 @@ fn budget(args: &Inspect) -> FrameBudget {
         max_depth: args.depth.unwrap_or(usual.max_depth),
         max_tokens: args.max_tokens.unwrap_or(usual.max_tokens),
         tokenizer: match args.tokens.as_str() {
+            #[cfg(feature = "tiktoken")]
             "o200k_base" => Tokenizer::O200k,
+            #[cfg(feature = "tiktoken")]
             "cl100k_base" => Tokenizer::Cl100k,
             _ => Tokenizer::Estimate,
         },

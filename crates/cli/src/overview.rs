@@ -154,8 +154,8 @@ fn log(config: &Config, steps: &mut Vec<(String, &str)>) -> Result<String, Failu
         return Ok(row("today", "nothing was called yet"));
     }
     let reader = Reader::open(store).map_err(|error| Failure::store(store, &error))?;
-    let today =
-        Today::of(&reader).map_err(|error| Failure::new(Exit::Store, error.code(), error))?;
+    let today = Today::of(&reader, config.run.locale)
+        .map_err(|error| Failure::new(Exit::Store, error.code(), error))?;
     let mut out = row("today", &today.summary());
     let size = reader.head().map_err(|error| Failure::store(store, &error))?.size;
     if size > VERIFIED {

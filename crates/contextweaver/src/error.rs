@@ -89,8 +89,8 @@ pub enum CatalogError {
     Import(#[source] ImportError),
     /// The effects of an item are not understood.
     #[error(
-        "the effects of `{id}` are not understood: write reads, reads_outside, writes, \
-         writes_outside, destructive, or {{\"impact\", \"world\"}}"
+        "the effects of `{id}` are not understood: write read_local, read_open, \
+         write_local, write_open, destructive, or {{\"impact\", \"world\"}}"
     )]
     Effects {
         /// The id of the item, made visible.

@@ -56,3 +56,7 @@ pub use call_result::raw_result;
 pub use driver::{McpDriver, RequestMeta};
 pub use instance::{InstanceCaller, InstanceSource, ServerInstance};
 pub use post::{Post, PostBody, PostError};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

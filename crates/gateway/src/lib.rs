@@ -26,3 +26,7 @@ pub mod secret;
 pub mod serve;
 pub mod setup;
 mod telemetry;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -85,3 +85,7 @@ pub use time::{BoxFuture, Clock, ManualClock, SystemClock, Timer, Timestamp};
 pub use token::TokenClaims;
 pub use tool_spec::{ToolArgSchema, ToolReturnSchema, ToolSpec, ToolSpecError};
 pub use value_family::{PERSONAL_KINDS, SECRET_KINDS, ValueFamily};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,4 @@
-//! How numbers, dates and telephone numbers are written for the people of a run.
+//! How numbers and dates are written for the people of a run.
 //!
 //! Nothing that is hashed, decided on or logged is written in these forms.
 
@@ -51,20 +51,6 @@ impl LocaleCode {
             Self::EnIn | Self::HiIn => format!("{day}/{month}/{year}"),
         }
     }
-
-    /// A national telephone number of ten digits as it is written in the country; `None` for
-    /// anything else.
-    #[must_use]
-    pub fn phone(self, digits: &str) -> Option<String> {
-        if digits.len() != 10 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
-        Some(match self {
-            Self::EnUs => format!("({}) {}-{}", part(0, 3), part(3, 6), part(6, 10)),
-            Self::EnIn | Self::HiIn => format!("{} {}", part(0, 5), part(5, 10)),
-        })
-    }
 }
 
 #[cfg(test)]
@@ -91,16 +77,9 @@ mod tests {
     }
 
     #[test]
-    fn dates_and_telephone_numbers_have_the_form_of_the_locale() {
+    fn dates_have_the_form_of_the_locale() {
         let at = Timestamp::from_micros(1_800_000_000_000_000);
         assert_eq!(ALL.map(|locale| locale.date(at)), ["01/15/2027", "15/01/2027", "15/01/2027"]);
-        assert_eq!(
-            ALL.map(|locale| locale.phone("9876543210").unwrap()),
-            ["(987) 654-3210", "98765 43210", "98765 43210"]
-        );
-        for odd in ["", "987654321", "98765 4321", "+919876543210", "987654321\u{663}"] {
-            assert_eq!(LocaleCode::EnUs.phone(odd), None);
-        }
         assert_eq!(ALL.map(LocaleCode::as_str), ["en-US", "en-IN", "hi-IN"]);
     }
 }

@@ -6,8 +6,11 @@ use super::finding::Finding;
 use super::tree::Tree;
 
 const RULE: &str = "manifest";
-const KEYS: [&str; 6] =
-    ["description", "license", "readme", "documentation", "rust-version", "include"];
+// `repository` joins them when the project has a public address: `docs/internals/release.md`.
+const KEYS: [&str; 8] = [
+    "description", "license", "readme", "documentation", "rust-version", "include", "keywords",
+    "categories",
+];
 const PAPERS: [&str; 3] = ["README.md", "CHANGELOG.md", "LICENSE"];
 
 /// Missing keys and missing papers.
@@ -40,6 +43,14 @@ fn check_keys(manifest: &Table, place: (&str, usize), findings: &mut Vec<Finding
             findings.push(Finding::error(RULE, place, message, "publishing needs it"));
         }
     }
+    let package = manifest.get("package");
+    let docs_rs = package.and_then(|package| package.get("metadata")?.get("docs")?.get("rs"));
+    let all_features = docs_rs.and_then(|docs_rs| docs_rs.get("all-features"));
+    if all_features.and_then(Value::as_bool) != Some(true) {
+        let message = "docs.rs shows the default features alone";
+        let remedy = "add [package.metadata.docs.rs] with `all-features = true`";
+        findings.push(Finding::error(RULE, place, message, remedy));
+    }
     let inherits = manifest.get("lints").and_then(|lints| lints.get("workspace"));
     if inherits.and_then(Value::as_bool) != Some(true) {
         let message = "the crate does not follow the lints of the workspace";
@@ -54,12 +65,13 @@ fn is_empty(value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{KEYS, check};
     use crate::tidy::tree::Tree;
 
     const GOOD: &str = "[package]\nname = \"a\"\ndescription = \"d\"\nlicense.workspace = true\n\
         readme = \"README.md\"\ndocumentation = \"u\"\nrust-version.workspace = true\n\
-        include = [\"/src/**/*\"]\n[lints]\nworkspace = true\n";
+        include = [\"/src/**/*\"]\nkeywords = [\"k\"]\ncategories = [\"c\"]\n\
+        [package.metadata.docs.rs]\nall-features = true\n[lints]\nworkspace = true\n";
 
     fn messages(manifest: &str) -> Vec<String> {
         let tree = Tree::planted(&[
@@ -78,13 +90,18 @@ mod tests {
 
     #[test]
     fn each_missing_key_is_found() {
-        for key in ["description", "license", "readme", "documentation", "rust-version", "include"]
-        {
+        for key in KEYS {
             let without: Vec<&str> = GOOD.lines().filter(|l| !l.starts_with(key)).collect();
             let found = messages(&without.join("\n"));
             assert_eq!(found, [format!("`{key}` is missing under [package]")]);
         }
         assert_eq!(messages(&GOOD.replace("[lints]", "[other]")).len(), 1);
+        for (from, to) in
+            [("all-features = true", ""), ("all-features = true", "all-features = false")]
+        {
+            let found = messages(&GOOD.replace(from, to));
+            assert_eq!(found, ["docs.rs shows the default features alone"]);
+        }
         assert_eq!(messages("[package").len(), 1);
     }
 

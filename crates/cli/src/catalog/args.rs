@@ -64,6 +64,7 @@ Each finding has a code, an item and what to do. Errors end with 1; --strict cou
   catalog.confusable              error    a reader takes two ids or names for one another
   catalog.dangling                error    depends_on names an item that is not there
   catalog.dependency_cycle        error    an item depends on itself, over others
+  catalog.suspicious_text         error    a text speaks to a model: what the gateway denies a tool for
   catalog.dangling_requirement    warning  no item provides what one requires
   catalog.near_duplicate          warning  two items say nearly the same
   catalog.same_name               warning  two items of one namespace have one name

@@ -5,11 +5,12 @@ use serde_json::json;
 use weaver_text::escape;
 
 use super::args::Lint;
-use super::{Exit, Failure, output, source};
+use super::{Exit, Failure, output, source, suspicious_text};
 
 pub(super) fn run(args: &Lint) -> Result<Exit, Failure> {
     let loaded = source::entries(&args.file, &args.input)?;
-    let findings = loaded.findings();
+    let mut findings = loaded.findings();
+    findings.extend(suspicious_text::findings(&loaded, &findings));
     let count = |severity| findings.iter().filter(|one| one.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let good = errors == 0 && (warnings == 0 || !args.strict);

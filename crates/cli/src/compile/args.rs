@@ -9,6 +9,9 @@ use weaver_types::Confidentiality;
 use crate::argument_error::ArgumentError;
 use crate::shared_args::word;
 
+/// The counter where none is named.
+const COUNTER: &str = if cfg!(feature = "tiktoken") { "cl100k_base" } else { "chars4" };
+
 const HELP: &str = "\
 Examples:
   weaver compile --log events.jsonl --phase answer --budget 2000 --query 'open invoices'
@@ -115,7 +118,7 @@ pub(crate) struct Compile {
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
     /// How tokens are counted
-    #[arg(long, value_name = "NAME", default_value = "cl100k_base")]
+    #[arg(long, value_name = "NAME", default_value = COUNTER)]
     pub(super) tokens: String,
     /// Leave out items of this sensitivity or higher
     #[arg(long, value_name = "LEVEL", value_parser = word::<Confidentiality>,

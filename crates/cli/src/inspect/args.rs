@@ -8,6 +8,9 @@ use weaver_types::ResponseMode;
 use super::super::redact::args::RuleFile;
 use crate::shared_args::{Json, word};
 
+/// The counter where none is named: that of the gateway, in a build that has it.
+const COUNTER: &str = if cfg!(feature = "tiktoken") { "o200k_base" } else { "chars4" };
+
 const HELP: &str = "\
 Examples:
   weaver inspect answer.json
@@ -54,7 +57,7 @@ pub(crate) struct Inspect {
     #[arg(long, value_name = "WORDS")]
     pub(super) goal: Option<String>,
     /// How tokens are counted: an encoding, or an estimate by name
-    #[arg(long, value_name = "NAME", default_value = "o200k_base")]
+    #[arg(long, value_name = "NAME", default_value = COUNTER)]
     pub(super) tokens: String,
     /// Read the file as text, even where it is JSON
     #[arg(long)]

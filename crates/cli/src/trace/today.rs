@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use weaver_text::escape;
 use weaver_trace_store::Reader;
 use weaver_trace_store::query::{Facts, Filter, QueryError, Question, ask};
-use weaver_types::{Clock as _, EventKind, SystemClock, Timestamp};
+use weaver_types::{Clock as _, EventKind, LocaleCode, SystemClock, Timestamp};
 
 use crate::output::OutputFormat;
 use crate::{Exit, Failure, config_path, output};
@@ -27,10 +27,12 @@ pub(crate) struct Today {
     calls: Vec<Call>,
     /// There was more than is read here.
     cut: bool,
+    /// How counts and days are written.
+    locale: LocaleCode,
 }
 
 /// One call, from its decision to its end.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Call {
     at: Option<Timestamp>,
     id: String,
@@ -70,7 +72,7 @@ impl Fate {
 }
 
 impl Today {
-    pub(crate) fn of(reader: &Reader) -> Result<Self, QueryError> {
+    pub(crate) fn of(reader: &Reader, locale: LocaleCode) -> Result<Self, QueryError> {
         let now = SystemClock::default().now();
         let day = i64::try_from(DAY.as_micros()).unwrap_or(i64::MAX);
         let since = Timestamp::from_micros(now.micros().saturating_sub(day));
@@ -102,11 +104,15 @@ impl Today {
             }
         }
         calls.retain(|call| !call.tool.is_empty());
-        Ok(Self { calls, cut })
+        Ok(Self { calls, cut, locale })
     }
 
     fn count(&self, fate: Fate) -> usize {
         self.calls.iter().filter(|call| call.fate == fate).count()
+    }
+
+    fn number(&self, count: usize) -> String {
+        self.locale.number(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
     /// How many calls there were, and what became of them.
@@ -117,16 +123,16 @@ impl Today {
         let fates = Fate::ALL.iter().map(|fate| (*fate, self.count(*fate)));
         let parts = fates.filter(|(_, many)| *many > 0);
         let parts: Vec<String> =
-            parts.map(|(fate, many)| format!("{many} {}", fate.word())).collect();
+            parts.map(|(fate, many)| format!("{} {}", self.number(many), fate.word())).collect();
         let many = self.calls.len();
         let more = if self.cut { " and more" } else { "" };
         let observed = self.calls.iter().filter(|call| call.would_have.is_some()).count();
         let observed = match observed {
             0 => String::new(),
-            observed => format!("; {observed} not enforced"),
+            observed => format!("; {} not enforced", self.number(observed)),
         };
         let calls = if many == 1 { "call" } else { "calls" };
-        format!("{many} {calls}{more}: {}{observed}", parts.join(", "))
+        format!("{} {calls}{more}: {}{observed}", self.number(many), parts.join(", "))
     }
 
     fn text(&self) -> String {
@@ -134,10 +140,18 @@ impl Today {
         let mut out = String::new();
         if hidden > 0 {
             out.push_str(&output::dim(&format!(
-                "{hidden} earlier calls: `weaver trace list since:24h`\n"
+                "{} earlier calls: `weaver trace list since:24h`\n",
+                self.number(hidden)
             )));
         }
+        let mut day = None;
         for call in self.calls.iter().skip(hidden) {
+            let date = call.at.map(|at| self.locale.date(at));
+            if date.is_some() && date != day {
+                let heading = format!("{}, UTC\n", date.as_deref().unwrap_or_default());
+                out.push_str(&output::dim(&heading));
+                day = date;
+            }
             out.push_str(&call.line());
         }
         out.push_str(&format!("{}\n", self.summary()));
@@ -221,12 +235,15 @@ pub(super) fn run(
     store: Option<&Path>,
     format: OutputFormat,
 ) -> Result<Exit, Failure> {
-    let store = match store {
-        Some(store) => store.to_owned(),
-        None => config_path::configured_store(&config_path::find(named)?)?,
+    let (store, locale) = match store {
+        Some(store) => (store.to_owned(), LocaleCode::default()),
+        None => {
+            let config = config_path::configured(&config_path::find(named)?)?;
+            (config.store, config.run.locale)
+        }
     };
     let reader = super::open(&store)?;
-    let today = Today::of(&reader).map_err(|error| super::log::failed(&store, error))?;
+    let today = Today::of(&reader, locale).map_err(|error| super::log::failed(&store, error))?;
     if format == OutputFormat::Json {
         for call in &today.calls {
             output::json(&call.json())?;
@@ -235,4 +252,31 @@ pub(super) fn run(
         output::text(&today.text())?;
     }
     Ok(Exit::Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_days_are_written_for_the_people_of_the_configuration() {
+        let call = |at: &str| Call {
+            at: Timestamp::parse_rfc3339(at),
+            tool: "files.read".to_owned(),
+            fate: Fate::Done,
+            ..Call::default()
+        };
+        let mut calls = vec![call("2027-01-14T10:00:00Z"); 100_000];
+        calls.extend([call("2027-01-14T23:59:59Z"), call("2027-01-15T00:00:01Z")]);
+        let mut today = Today { calls, cut: false, locale: LocaleCode::EnUs };
+        let text = today.text();
+        assert!(text.starts_with("99,962 earlier calls"), "{text}");
+        assert!(text.contains("\n01/14/2027, UTC\n10:00:00"), "{text}");
+        assert!(text.contains("\n01/15/2027, UTC\n00:00:01"), "{text}");
+        assert_eq!(text.matches(", UTC\n").count(), 2, "once a day");
+        assert_eq!(today.summary(), "100,002 calls: 100,002 done");
+        today.locale = LocaleCode::EnIn;
+        assert_eq!(today.summary(), "1,00,002 calls: 1,00,002 done");
+        assert!(today.text().contains("\n15/01/2027, UTC\n"), "{}", today.text());
+    }
 }

@@ -3,17 +3,21 @@
 use serde::Serialize;
 use weaver_types::{Effects, Impact, World};
 
-/// What a card says about the effects of an item.
+/// What a card says about the effects of an item. In JSON it has the words of a contracts document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {
     /// It only reads, and only local things.
+    #[serde(rename = "read_local")]
     Reads,
     /// It only reads, but reaches out for it.
+    #[serde(rename = "read_open")]
     ReadsOutside,
     /// It writes local things.
+    #[serde(rename = "write_local")]
     Writes,
     /// It writes outside.
+    #[serde(rename = "write_open")]
     WritesOutside,
     /// It may destroy.
     Destructive,
@@ -47,13 +51,13 @@ impl Notice {
         }
     }
 
-    /// The notice of a word, in the spelling of JSON.
+    /// The notice of a word: that of a contracts document, or the one that catalogs had before.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         let notice = match word {
-            "reads" => Self::Reads,
-            "reads_outside" => Self::ReadsOutside,
-            "writes" => Self::Writes,
-            "writes_outside" => Self::WritesOutside,
+            "read_local" | "reads" => Self::Reads,
+            "read_open" | "reads_outside" => Self::ReadsOutside,
+            "write_local" | "writes" => Self::Writes,
+            "write_open" | "writes_outside" => Self::WritesOutside,
             "destructive" => Self::Destructive,
             "undeclared" => Self::Undeclared,
             _ => return None,

@@ -14,6 +14,8 @@
 //! | `catalog.undeclared_effects` | note | nothing says what a tool does to the world |
 //!
 //! Beside these stand the codes of [`CatalogError`], each an error, for entries that are no items.
+//! Words that speak to a model are not looked for here: `weaver catalog lint` asks the firewall, and
+//! reports them as `catalog.suspicious_text`.
 
 mod links;
 mod twins;

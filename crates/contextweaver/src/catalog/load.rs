@@ -12,8 +12,9 @@
 //!
 //! An item of our own form has `id`, and where it is known `kind`, `name`, `description`,
 //! `namespace`, `tags`, `schema` (also `args_schema`, `input_schema`), `output_schema`, `examples`,
-//! `effects` (`reads`, `reads_outside`, `writes`, `writes_outside`, `destructive`, or
-//! `{"impact", "world"}`), `cost_hint`, `depends_on`, `provides`, `requires`, `constraints` and
+//! `effects` (`read_local`, `read_open`, `write_local`, `write_open`, `destructive` as in a contracts
+//! document, or `{"impact", "world"}`; `reads`, `reads_outside`, `writes` and `writes_outside` are
+//! read too), `cost_hint`, `depends_on`, `provides`, `requires`, `constraints` and
 //! `metadata`. Unknown keys are ignored: the file belongs to somebody else.
 
 mod detect;

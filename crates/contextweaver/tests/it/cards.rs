@@ -33,7 +33,7 @@ fn a_card_says_what_a_chooser_needs() {
     assert_eq!(render_cards(&cards), format!("{line} score={whole}.{part:03}\n"));
     let json: serde_json::Value = serde_json::from_str(&cards[0].json()).unwrap();
     assert_eq!(json["id"], "gh.close");
-    assert_eq!(json["effects"], "writes_outside");
+    assert_eq!(json["effects"], "write_open");
     assert_eq!(json["tags"], json!(["issues", "write"]));
     assert!(json["score"].as_u64().unwrap() > 0);
 }

@@ -1,5 +1,6 @@
 //! Catalogs from files of others.
 
+use contextweaver::card::Notice;
 use contextweaver::catalog::load::{self, CatalogFormat, Source};
 use contextweaver::catalog::{Catalog, ItemKind, SelectableItem, Snapshot, write};
 use proptest::prelude::*;
@@ -26,7 +27,7 @@ fn our_own_items_keep_every_field() {
         "namespace": "crm", "tags": ["b", "a"], "schema": {"type": "object", "properties": {
             "left": {"type": "string", "description": "one"}}},
         "output_schema": {"type": "object"}, "examples": ["merge these two", {"q": 1}],
-        "effects": "writes", "cost_hint": 0.29, "depends_on": ["crm.find"], "provides": ["merged"],
+        "effects": "write_local", "cost_hint": 0.29, "depends_on": ["crm.find"], "provides": ["merged"],
         "requires": ["contacts"], "constraints": {"max": 3}, "metadata": {"owner": "x"},
         "somebody_elses": true,
     });
@@ -42,6 +43,27 @@ fn our_own_items_keep_every_field() {
         let text = write(&catalog, format).unwrap().text;
         assert_eq!(only(&read(&text)), only(&catalog), "{format}");
     }
+}
+
+#[test]
+fn effects_have_the_words_of_contracts_and_the_older_ones_are_read() {
+    let effects = |word: &str| {
+        let loaded =
+            load::read(&json!([{"id": "a", "effects": word}]).to_string(), Source::default());
+        loaded.unwrap().catalog().map(|catalog| only(&catalog).effects)
+    };
+    for (word, older, meant) in [
+        ("read_local", "reads", Effects::READ_LOCAL),
+        ("read_open", "reads_outside", Effects::READ_OPEN),
+        ("write_local", "writes", Effects::WRITE_LOCAL),
+        ("write_open", "writes_outside", Effects::WRITE_OPEN),
+        ("destructive", "destructive", Effects::UNDECLARED),
+    ] {
+        assert_eq!((effects(word).unwrap(), effects(older).unwrap()), (Some(meant), Some(meant)));
+        assert_eq!(json!(Notice::of(Some(meant))), word);
+    }
+    let error = effects("read").unwrap_err().to_string();
+    assert!(error.contains("read_local") && !error.contains("reads"), "{error}");
 }
 
 #[test]

@@ -16,6 +16,11 @@ pub(super) const SAFETY_MODES: [(&str, SafetyMode); 3] =
     [("NORMAL", SafetyMode::Normal), ("SAFE", SafetyMode::Safe), ("STRICT", SafetyMode::Strict)];
 pub(super) const LOCALES: [(&str, LocaleCode); 3] =
     [("en-US", LocaleCode::EnUs), ("en-IN", LocaleCode::EnIn), ("hi-IN", LocaleCode::HiIn)];
+#[cfg(feature = "tiktoken")]
+const NAME_A_COUNTER: &str =
+    "name the model's own: `token_counter = \"o200k_base\"`, or \"cl100k_base\", \"chars4\"";
+#[cfg(not(feature = "tiktoken"))]
+const NAME_A_COUNTER: &str = "this build has `token_counter = \"chars4\"` and \"estimate\"; the feature `tiktoken` adds the others";
 /// After how many minutes without a call a run ends, unless the file says so.
 const IDLE_MINUTES: u64 = 60;
 
@@ -78,8 +83,7 @@ fn session(file: &Path, section: Option<&Node>, out: &mut Vec<Finding>) -> Optio
             .into_iter()
             .find(|cap| section.get(cap).is_some())?;
         let message = format!("`token_counter` is missing, by which `{cap}` is counted");
-        let remedy = "name the model's own: `token_counter = \"o200k_base\"`, or \"cl100k_base\", \"chars4\"";
-        out.push(whole(&file.display().to_string(), "config.missing_key", message, remedy));
+        out.push(whole(&file.display().to_string(), "config.missing_key", message, NAME_A_COUNTER));
         return None;
     };
     match SessionBudget::named(named.text()?) {
@@ -88,8 +92,7 @@ fn session(file: &Path, section: Option<&Node>, out: &mut Vec<Finding>) -> Optio
             Some(budget.with_total(total.unwrap_or(u32::MAX)))
         }
         Err(error) => {
-            let remedy = "name a counter that this build has";
-            out.push(named.finding("config.word", error.to_string(), remedy));
+            out.push(named.finding("config.word", error.to_string(), NAME_A_COUNTER));
             None
         }
     }

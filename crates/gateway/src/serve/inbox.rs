@@ -198,10 +198,15 @@ mod tests {
 
     #[test]
     fn an_answer_does_not_wait_behind_junk() {
-        let folder = tempfile::tempdir().unwrap();
-        for n in 0..2_000 {
-            write_at(&folder.path().join(format!("0-{n}.json")), "{}", n % 10);
-            write_at(&folder.path().join(format!("req_2-{n}.json")), "{}", n % 10);
+        let (folder, junk) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        // Names of few files: as many files are slow to write. NTFS has 1,023 names of one at most.
+        for one in 0..200 {
+            write_at(&junk.path().join(one.to_string()), "{}", one % 10);
+        }
+        for n in 0..100_000 {
+            let name = if n % 2 == 0 { format!("0-{n}.json") } else { format!("req_2-{n}.json") };
+            let one = junk.path().join((n % 200).to_string());
+            fs::hard_link(one, folder.path().join(name)).unwrap();
         }
         // Older than all of it, and the name of a word is as good as any.
         write_at(&folder.path().join("req_1-abc.json"), "answer", 1);

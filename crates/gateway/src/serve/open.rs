@@ -163,7 +163,11 @@ fn make_folders(config: &Config) -> Result<(), ServeError> {
 
 /// The budget of one result.
 fn frame_budget(config: &Config) -> FrameBudget {
-    let usual = FrameBudget { tokenizer: Tokenizer::O200k, ..FrameBudget::default() };
+    #[cfg(feature = "tiktoken")]
+    let tokenizer = Tokenizer::O200k;
+    #[cfg(not(feature = "tiktoken"))]
+    let tokenizer = Tokenizer::Estimate;
+    let usual = FrameBudget { tokenizer, ..FrameBudget::default() };
     FrameBudget { max_tokens: config.frame_tokens.unwrap_or(usual.max_tokens), ..usual }
 }
 

@@ -251,7 +251,8 @@ fn a_cap_of_cost_is_whole_cents() {
 fn tokens_are_counted_by_a_counter_that_the_file_names() {
     let folder = Folder::new();
     assert_eq!(loaded(&folder).session, None);
-    let counter = "token_counter = \"o200k_base\"";
+    let counter = if cfg!(feature = "tiktoken") { "o200k_base" } else { "chars4" };
+    let counter = format!("token_counter = \"{counter}\"");
     for (caps, total) in [("session_tokens = 9000", 9_000), ("max_prompt_tokens = 7", u32::MAX)] {
         let folder = Folder::new();
         folder.append("weaver.toml", &format!("\n[run]\n{caps}\n{counter}\n"));
@@ -265,6 +266,19 @@ fn tokens_are_counted_by_a_counter_that_the_file_names() {
     let folder = Folder::new();
     folder.append("weaver.toml", "\n[run]\nsession_tokens = 5\ntoken_counter = \"p50k\"\n");
     assert!(message(&folder).contains("p50k"));
+}
+
+#[cfg(not(feature = "tiktoken"))]
+#[test]
+fn a_counter_that_this_build_lacks_is_a_finding_that_says_so() {
+    for name in ["o200k_base", "cl100k_base"] {
+        let folder = Folder::new();
+        let run = format!("\n[run]\nsession_tokens = 5\ntoken_counter = \"{name}\"\n");
+        folder.append("weaver.toml", &run);
+        let message = message(&folder);
+        assert!(message.contains(&format!("`{name}` are not in this build")), "{message}");
+        assert!(message.contains("chars4") && message.contains("`tiktoken`"), "{message}");
+    }
 }
 
 #[test]

@@ -156,8 +156,12 @@ static RUN: Section = Section {
             "`SAFE`: local reads only; `STRICT`: and results as handles",
         )
         .or("\"NORMAL\""),
-        key("locale", Word(&words(&LOCALES)), "How numbers, dates and telephone numbers are read")
-            .or("\"en-US\""),
+        key(
+            "locale",
+            Word(&words(&LOCALES)),
+            "How `weaver` and `weaver trace` write counts and days; drivers of a host are told it",
+        )
+        .or("\"en-US\""),
         key("idle_minutes", Whole(1, 10_080), "After how long without a call a run ends").or("60"),
         key("max_tool_calls", Whole(0, NO_LIMIT), "The most calls of a run"),
         key(
@@ -189,7 +193,7 @@ static RUN: Section = Section {
         key(
             "token_counter",
             Text,
-            "How tokens are counted: `o200k_base`, `cl100k_base` or `chars4`",
+            "How tokens are counted: `o200k_base`, `cl100k_base` (both with the feature `tiktoken`) or `chars4`",
         ),
         key(
             "placeholders",

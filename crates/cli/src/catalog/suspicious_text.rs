@@ -1,0 +1,71 @@
+//! Words in a catalog that speak to a model instead of saying what an item does.
+//!
+//! They are found as those of a server's tools are when the gateway takes them in: a model reads a
+//! description before anything was called, as if it were the operator's.
+
+use contextweaver::catalog::load::Loaded;
+use contextweaver::catalog::{Finding, SelectableItem, Severity};
+use serde_json::Value;
+use weaver_firewall::Suspicion;
+use weaver_text::escape;
+
+/// The most places that one finding names.
+const MOST_PLACES: usize = 5;
+/// The kind that a warning of its own stands for.
+const HIDDEN: &str = "hidden_text";
+
+/// One finding for each item that speaks to a model, and one for each whose schemas or examples hide
+/// text; `known` has those whose names and descriptions do.
+pub(super) fn findings(loaded: &Loaded, known: &[Finding]) -> Vec<Finding> {
+    let items = loaded.entries.iter().filter_map(|entry| entry.item.as_ref().ok());
+    let mut out = Vec::new();
+    for item in items {
+        let shown = escape::line(escape::truncate(item.source_id(), 80)).into_owned();
+        let (hidden, speaking): (Vec<_>, Vec<_>) =
+            suspicions(item).into_iter().partition(|one| one.kind == HIDDEN);
+        if !speaking.is_empty() {
+            out.push(Finding {
+                code: "catalog.suspicious_text",
+                severity: Severity::Error,
+                item: shown.clone(),
+                message: format!("it speaks to a model: {}", places(&speaking)),
+                next: "read these words and take them out; the gateway denies a tool that has them",
+            });
+        }
+        let is_known = |one: &Finding| one.code == "catalog.hidden_text" && one.item == shown;
+        if !hidden.is_empty() && !known.iter().any(is_known) {
+            out.push(Finding {
+                code: "catalog.hidden_text",
+                severity: Severity::Warning,
+                item: shown,
+                message: format!("it holds characters that no reader sees: {}", places(&hidden)),
+                next: "find out who wrote them, then take them out",
+            });
+        }
+    }
+    out
+}
+
+fn suspicions(item: &SelectableItem) -> Vec<Suspicion> {
+    let text = |text: &str| Value::String(text.to_owned());
+    let list = |texts: &[String]| texts.iter().map(|one| text(one)).collect::<Value>();
+    let words = [
+        ("name", text(&item.name)),
+        ("description", text(&item.description)),
+        ("namespace", text(&item.namespace)),
+        ("tags", list(&item.tags)),
+        ("examples", list(&item.examples)),
+    ];
+    let schemas = [("schema", &item.schema), ("output_schema", &item.output_schema)];
+    let schemas =
+        schemas.into_iter().filter_map(|(place, schema)| Some((place, schema.as_deref()?)));
+    let parts = words.iter().map(|(place, value)| (*place, value)).chain(schemas);
+    parts.flat_map(|(place, value)| weaver_firewall::suspicions(place, value)).collect()
+}
+
+fn places(suspicions: &[Suspicion]) -> String {
+    let shown: Vec<String> = suspicions.iter().take(MOST_PLACES).map(ToString::to_string).collect();
+    let more = suspicions.len().saturating_sub(MOST_PLACES);
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{rest}", shown.join(", "))
+}
