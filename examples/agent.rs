@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use weaver_examples::{Desk, Failure, decision, ledger, section, text};
 use weaver_stack::kernel::{Call, Registry, block_on};
 use weaver_stack::memory::compile::{ContextItem, ContextLog, Phase, Request, build};
-use weaver_stack::memory::{BundleParts, FactStore, Memory, MemoryBundle, Put, Recall, recall};
+use weaver_stack::memory::{
+    BundleParts, FactStore, Memory, MemoryBundle, PutOptions, Recall, recall,
+};
 use weaver_stack::policy::{Contracts, Policy, PolicySet};
 use weaver_stack::router::catalog::{Catalog, SelectableItem};
 use weaver_stack::router::route::Router;
@@ -34,9 +36,9 @@ trait Model {
 }
 
 /// It tries to delete the order first, which the policy does not allow.
-struct Scripted;
+struct ScriptedModel;
 
-impl Model for Scripted {
+impl Model for ScriptedModel {
     fn next(&self, context: &str) -> Step {
         let order = json!({ "id": "A-17" });
         if !context.contains("refused") {
@@ -55,12 +57,16 @@ fn main() -> Result<(), Failure> {
     let desk = Desk::open(tools()?, policy, "shop-agent", &["reader"])?;
     let memory = MemoryBundle::create(BundleParts::new(Arc::new(SystemClock::default())));
     let window = json!("goods may be returned for 30 days");
-    FactStore::new(&memory.durable).state("returns.window", window, &Put::new("handbook"))?;
+    FactStore::new(&memory.durable).state(
+        "returns.window",
+        window,
+        &PutOptions::new("handbook"),
+    )?;
 
     let goal = "Can order A-17 still be returned?";
     section("The user asks");
     text(goal);
-    let answer = run(&desk, &memory.durable, &Scripted, goal)?;
+    let answer = run(&desk, &memory.durable, &ScriptedModel, goal)?;
     section("The agent answers");
     text(&answer);
     section("The trace");

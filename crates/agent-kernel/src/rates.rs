@@ -12,7 +12,7 @@ use weaver_types::{
 };
 
 use crate::error::KernelError;
-use crate::log_tail::{Told, scan, text};
+use crate::log_tail::{LogEvent, scan, text};
 use crate::registry::Registry;
 
 /// The longest window of a limit, in microseconds.
@@ -146,7 +146,7 @@ fn unusable() -> Contribution {
 
 /// What the log says of a call. One that cannot be read is passed over: the log is checked
 /// elsewhere, and a pruned payload is older than any window.
-fn call(told: &Told<'_>) -> Option<(CapabilityId, PastCall)> {
+fn call(told: &LogEvent<'_>) -> Option<(CapabilityId, PastCall)> {
     let payload = told.payload();
     let capability = CapabilityId::parse(text(&payload, "capability")?).ok()?;
     let principal = PrincipalId::parse(text(&payload, "principal")?).ok()?;

@@ -16,7 +16,7 @@ pub(super) mod feedback;
 mod inbox;
 mod list;
 mod outcome;
-mod rejected;
+mod rejections;
 mod screen;
 mod show;
 mod signer;
@@ -33,7 +33,7 @@ use args::Approve;
 
 /// How many requests wait for a person, in the ledger of this configuration.
 pub(super) fn waiting(config: &Path) -> Result<usize, Failure> {
-    let from = args::From { config: config.to_owned(), store: None, inbox: None };
+    let from = args::ApprovalSource { config: config.to_owned(), store: None, inbox: None };
     let place = approval_store::ApprovalStore::open(&from)?;
     let now = approval_store::now();
     let open = approval_records::all(&place, |held| held.status(now) == "requested")?;

@@ -9,8 +9,8 @@ use weaver_trace_store::Reader;
 use weaver_trace_store::verify::verify;
 use weaver_types::{Clock as _, SystemClock};
 
-use super::connect::{self, Place};
-use super::trace::today::Today;
+use super::connect::{self, ConnectedGateway};
+use super::trace::last_day::LastDay;
 use super::{Exit, Failure, approve, config_path, output};
 
 /// Up to how many events the log is verified while one waits.
@@ -29,7 +29,7 @@ pub(super) fn run() -> Result<Exit, Failure> {
         ))?;
         return Ok(Exit::Ok);
     };
-    let place = Place::open(Some(&file))?;
+    let place = ConnectedGateway::open(Some(&file))?;
     let mut steps: Vec<(String, &str)> = Vec::new();
     let mut out = String::new();
     out.push_str(&servers(&place.config, &mut steps));
@@ -115,7 +115,7 @@ fn gateway(_config: &Config) -> String {
     String::new()
 }
 
-fn clients(place: &Place, steps: &mut Vec<(String, &str)>) -> Result<String, Failure> {
+fn clients(place: &ConnectedGateway, steps: &mut Vec<(String, &str)>) -> Result<String, Failure> {
     let states = connect::client_states(place)?;
     let live = |state| matches!(state, ConnectionState::Connected | ConnectionState::Edited);
     let names: Vec<&str> =
@@ -155,7 +155,7 @@ fn log(config: &Config, steps: &mut Vec<(String, &str)>) -> Result<String, Failu
     }
     let reader = Reader::open(store).map_err(|error| Failure::store(store, &error))?;
     let today =
-        Today::of(&reader).map_err(|error| Failure::new(Exit::Store, error.code(), error))?;
+        LastDay::of(&reader).map_err(|error| Failure::new(Exit::Store, error.code(), error))?;
     let mut out = row("today", &today.summary());
     let size = reader.head().map_err(|error| Failure::store(store, &error))?.size;
     if size > VERIFIED {

@@ -1,8 +1,8 @@
 //! Contracts: what the operator says of each capability. It takes precedence over what the server says.
 
+mod contract_resolver;
 mod drift;
-mod effective;
-mod resolved;
+mod effective_capability;
 mod visible;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,9 +15,9 @@ use weaver_types::{
 
 use crate::pattern::Pattern;
 
+pub(crate) use contract_resolver::ContractResolver;
 pub use drift::{Drift, DriftChange, DriftClass};
-pub(crate) use effective::effective;
-pub(crate) use resolved::ContractResolver;
+pub(crate) use effective_capability::effective;
 pub(crate) use visible::visible;
 
 /// How a capability compares with the approved contract.

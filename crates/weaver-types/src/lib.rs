@@ -73,7 +73,7 @@ pub use precondition::{PathSource, Precondition};
 pub use principal::Principal;
 pub use progress::{Progress, ProgressSink};
 pub use random::{BufferedRandom, OsRandom, Random, RandomError, SeededRandom};
-pub use raw::{ContentBlocks, RawChunk, RawContent, RawResult, Structured};
+pub use raw::{ContentBlocks, RawChunk, RawContent, RawResult, StructuredContent};
 pub use reason::ReasonCode;
 pub use request::{CapabilityRequest, Justification, JustificationSource, Operation};
 pub use result::{ToolErrorCode, ToolProvenance, ToolResult};

@@ -30,7 +30,7 @@ pub enum RawContent {
 
 /// What of a result its output schema speaks of.
 #[derive(Clone, PartialEq, Default)]
-pub enum Structured {
+pub enum StructuredContent {
     /// The content itself; text is a string to it, and bytes are nothing that it could speak of.
     #[default]
     Content,
@@ -66,7 +66,7 @@ pub struct RawResult {
     /// Short lines of the driver for the model, shown after the content.
     pub notes: Vec<String>,
     /// What the output schema speaks of.
-    pub structured: Structured,
+    pub structured: StructuredContent,
     /// What this one attempt cost, if its driver knows.
     pub cost: Option<Millicents>,
     /// What its source knows of its label. It makes the label of the capability stricter, never
@@ -97,7 +97,7 @@ impl RawResult {
             provenance: None,
             findings: Vec::new(),
             notes: Vec::new(),
-            structured: Structured::Content,
+            structured: StructuredContent::Content,
             cost: None,
             label: None,
         }

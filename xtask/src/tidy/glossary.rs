@@ -17,19 +17,19 @@ const PATH: &str = "docs/glossary.md";
 const ENDINGS: &str = "Names without a row";
 
 /// A crate with public types that have no term yet. Their number may only shrink.
-struct Open {
+struct OpenCrate {
     folder: &'static str,
     types: usize,
 }
 
-const OPEN: &[Open] = &[];
+const OPEN: &[OpenCrate] = &[];
 
 /// Public types without a term, and counts that are too high or too low.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     compare(tree, OPEN)
 }
 
-fn compare(tree: &Tree, open: &[Open]) -> Vec<Finding> {
+fn compare(tree: &Tree, open: &[OpenCrate]) -> Vec<Finding> {
     let Some(text) = tree.text(PATH) else { return Vec::new() };
     let glossary = Glossary::read(text);
     let mut findings = Vec::new();
@@ -147,7 +147,7 @@ impl<'t> Section<'t> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Open, compare};
+    use super::{OpenCrate, compare};
     use crate::tidy::tree::Tree;
 
     const SOURCE: &str = "pub struct HighWaterMark;\npub enum Rule { A }\npub struct RuleError;\n\
@@ -156,7 +156,7 @@ mod tests {
         | `Error` | why not |\n\n## a\n\n| term | meaning |\n|---|---|\n\
         | high-water mark, other | the newest | `Rule` |\n";
 
-    fn messages(source: &str, glossary: &str, open: &[Open]) -> Vec<String> {
+    fn messages(source: &str, glossary: &str, open: &[OpenCrate]) -> Vec<String> {
         let tree = Tree::planted(&[
             ("crates/a/Cargo.toml", ""),
             ("crates/a/src/lib.rs", source),
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn the_number_of_open_types_may_only_shrink() {
         let source = format!("{SOURCE}pub struct Asked;\n");
-        let open = |types| [Open { folder: "a", types }];
+        let open = |types| [OpenCrate { folder: "a", types }];
         assert_eq!(messages(&source, GLOSSARY, &open(1)), Vec::<String>::new());
         let more = messages(&source, GLOSSARY, &open(2));
         assert_eq!(more, ["`a` has 1 types without a term, not 2"]);

@@ -11,7 +11,7 @@ use weaver_types::{
 
 use super::authorized_invocation::AuthorizedInvocation;
 use super::evaluate::Target;
-use super::unfinished::OpenCallGuard;
+use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
 use crate::cached_run::{RunSlot, lock};
 use crate::driver::{AuthorizedCall, CallParts, DriverError, HostContext};

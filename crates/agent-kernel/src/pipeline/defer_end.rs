@@ -13,7 +13,7 @@ use weaver_types::{CallId, ResponseMode};
 use super::authorized_invocation::AuthorizedInvocation;
 use super::finish::CallEnd;
 use super::transition::{Step, StepError};
-use super::unfinished::OpenCallGuard;
+use super::unfinished_calls::OpenCallGuard;
 use crate::cached_run::{RunSlot, lock};
 use crate::deferred_ends::DeferredEnd;
 use crate::kernel::Kernel;

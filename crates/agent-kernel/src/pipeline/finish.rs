@@ -17,7 +17,7 @@ use super::provenance_updates::ProvenanceUpdate;
 use super::refuse::span_id;
 use super::token_allotment::TokenAllotment;
 use super::transition::{RecordingError, Step};
-use super::unfinished::OpenCallGuard;
+use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::micros;
 use crate::driver::DriverError;
 use crate::invocation::{Explanation, Invocation};

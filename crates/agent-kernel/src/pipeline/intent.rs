@@ -16,7 +16,7 @@ use super::provenance_updates::ProvenanceUpdate;
 use super::resume::HoldRelease;
 use super::standing_release::ReleaseEffect;
 use super::transition::{Step, StepError};
-use super::unfinished::OpenCallGuard;
+use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::RunSlot;
 use crate::kernel::Kernel;

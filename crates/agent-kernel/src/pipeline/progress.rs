@@ -9,7 +9,7 @@ use weaver_types::{Progress, ProgressSink, ResponseMode};
 
 use super::authorized_invocation::AuthorizedInvocation;
 use crate::kernel::Kernel;
-use crate::progress::{ProgressRate, ProgressSlot, Taken, keep_end};
+use crate::progress::{ProgressRate, ProgressSlot, ProgressUpdate, keep_end};
 
 /// The longest message that is passed on, in characters.
 const MAX_MESSAGE: usize = 200;
@@ -38,8 +38,8 @@ impl ProgressOutlet {
     }
 
     /// Reports progress; its message only where there is a firewall to redact it.
-    fn pass_on(&self, taken: Taken, firewall: Option<&Firewall>) {
-        let Taken { report, skipped } = taken;
+    fn pass_on(&self, taken: ProgressUpdate, firewall: Option<&Firewall>) {
+        let ProgressUpdate { report, skipped } = taken;
         let message = report.message.zip(firewall).map(|(said, firewall)| {
             let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
             keep_end(&mut before, &skipped, MAX_BEFORE);

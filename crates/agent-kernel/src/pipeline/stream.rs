@@ -11,7 +11,7 @@ use super::attempt::attempt_needs;
 use super::authorized_invocation::AuthorizedInvocation;
 use super::finish::{CallEnd, answered};
 use super::token_allotment::TokenAllotment;
-use super::unfinished::OpenCallGuard;
+use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
 use crate::call_stream::Outlet;
 use crate::driver::{AuthorizedCall, ChunkSource, DriverError, StreamSummary};

@@ -32,7 +32,7 @@ pub(crate) fn written(arguments: &Value) -> Vec<Token> {
 /// What a frame names, with the values in place of their masks: the model cannot read them, and may
 /// send them back where they came from.
 pub(crate) fn answered(frame: &Frame, masks: &MaskTable) -> Vec<Token> {
-    let mut answer = Answer { masks, out: Vec::new() };
+    let mut answer = FrameTokenCollector { masks, out: Vec::new() };
     for fact in &frame.facts {
         answer.text(None, fact);
     }
@@ -51,12 +51,12 @@ pub(crate) fn answered(frame: &Frame, masks: &MaskTable) -> Vec<Token> {
 }
 
 /// A frame that is looked through.
-struct Answer<'a> {
+struct FrameTokenCollector<'a> {
     masks: &'a MaskTable,
     out: Vec<Token>,
 }
 
-impl Answer<'_> {
+impl FrameTokenCollector<'_> {
     fn text(&mut self, label: Option<&str>, text: &str) {
         values::told(label, &self.masks.restore(text), &mut self.out);
     }

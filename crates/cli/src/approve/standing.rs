@@ -8,8 +8,8 @@ use weaver_types::ledger::Namespace;
 use weaver_types::{StandingId, Timestamp};
 
 use super::approval_store::{ApprovalStore, now};
-use super::args::{From, List, SignWith, Standing};
-use super::rejected::{refused, unknown};
+use super::args::{ApprovalSource, List, SignWith, StandingCommand};
+use super::rejections::{refused, unknown};
 use super::{screen, standing_grant, terms, word};
 use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
@@ -17,13 +17,13 @@ use crate::{Exit, Failure, output};
 /// How much of a list of patterns a line shows, in characters.
 const MAX_SHOWN: usize = 120;
 
-pub(super) fn run(args: Standing) -> Result<Exit, Failure> {
+pub(super) fn run(args: StandingCommand) -> Result<Exit, Failure> {
     match args {
-        Standing::List(args) => list(&args),
-        Standing::Show { id, from, output } => show(&id, &from, output.format()),
-        Standing::Grant(args) => standing_grant::grant(&args),
-        Standing::Sign(args) => standing_grant::sign(&args),
-        Standing::Revoke { id, sign, from } => revoke(&id, &sign, &from),
+        StandingCommand::List(args) => list(&args),
+        StandingCommand::Show { id, from, output } => show(&id, &from, output.format()),
+        StandingCommand::Grant(args) => standing_grant::grant(&args),
+        StandingCommand::Sign(args) => standing_grant::sign(&args),
+        StandingCommand::Revoke { id, sign, from } => revoke(&id, &sign, &from),
     }
 }
 
@@ -122,7 +122,7 @@ fn list(args: &List) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn show(id: &str, from: &From, format: OutputFormat) -> Result<Exit, Failure> {
+fn show(id: &str, from: &ApprovalSource, format: OutputFormat) -> Result<Exit, Failure> {
     let place = ApprovalStore::open(from)?;
     let now = now();
     let found = one(&place, id)?;
@@ -137,7 +137,7 @@ fn show(id: &str, from: &From, format: OutputFormat) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn revoke(id: &str, sign: &SignWith, from: &From) -> Result<Exit, Failure> {
+fn revoke(id: &str, sign: &SignWith, from: &ApprovalSource) -> Result<Exit, Failure> {
     let place = ApprovalStore::open(from)?;
     let found = one(&place, id)?;
     if found.status(now()) == "revoked" {

@@ -9,7 +9,7 @@ use weaver_text::escape;
 use weaver_types::CapabilityId;
 
 use super::args::Diff;
-use super::changed::ItemChange;
+use super::item_change::ItemChange;
 use super::{Exit, Failure, output, source};
 
 /// Everything that changed.

@@ -1,6 +1,6 @@
 //! Scoring items against a query: BM25F with precomputed impacts, and what a query implies.
 
-use crate::fixed::{self, ONE};
+use crate::fixed_point::{self, ONE};
 use crate::route::accumulator::{self, ScoreAccumulator};
 use crate::route::common_words;
 use crate::route::corrections::SpellingCorrections;
@@ -201,7 +201,7 @@ impl<'a> QueryScorer<'a> {
         own: PostingsList<'a>,
     ) -> Option<(u64, QueryTerm<'a>)> {
         // The more a request says, the less depends on what is read into it.
-        let factor = fixed::ratio(share * SHORT_QUERY, ONE * asked.length.max(SHORT_QUERY));
+        let factor = fixed_point::ratio(share * SHORT_QUERY, ONE * asked.length.max(SHORT_QUERY));
         let mut all = 0;
         let scorer = |key: &Key| {
             let list = self.index.single(*key);
@@ -217,7 +217,8 @@ impl<'a> QueryScorer<'a> {
 
     /// Words that a request implies, and what each is worth for the meaning of it.
     pub(super) fn implied_words(self, asked: &QueryTerms) -> impl Iterator<Item = (&str, u64)> {
-        let factor = |share| fixed::ratio(share * SHORT_QUERY, ONE * asked.length.max(SHORT_QUERY));
+        let factor =
+            |share| fixed_point::ratio(share * SHORT_QUERY, ONE * asked.length.max(SHORT_QUERY));
         let (implied, everyday) =
             (factor(INTENT_SEMANTIC_WEIGHT), factor(EVERYDAY_SEMANTIC_WEIGHT));
         let implied = asked.implied.iter().map(move |expansion| (expansion, implied));
@@ -226,7 +227,7 @@ impl<'a> QueryScorer<'a> {
             let list = expansion.implied;
             let words = list.words.iter().zip(&list.keys);
             let share = factor / (list.words.len() as u64).max(1);
-            words.map(move |(word, key)| (&**word, fixed::mul(self.rarity(*key), share)))
+            words.map(move |(word, key)| (&**word, fixed_point::mul(self.rarity(*key), share)))
         })
     }
 
@@ -362,7 +363,7 @@ impl<'a> QueryScorer<'a> {
     }
 
     fn rare(self, seen: u64) -> u64 {
-        fixed::ln(2 * self.selection.count() + 2, 2 * seen + 1)
+        fixed_point::ln(2 * self.selection.count() + 2, 2 * seen + 1)
     }
 
     /// What a whole weight of a term is worth that so many visible items hold; nothing where none
@@ -371,8 +372,8 @@ impl<'a> QueryScorer<'a> {
         if seen == 0 {
             return 0;
         }
-        let repeated = ONE + fixed::ln(count, 1);
-        fixed::mul(fixed::mul(self.rare(seen), repeated), factor).max(1)
+        let repeated = ONE + fixed_point::ln(count, 1);
+        fixed_point::mul(fixed_point::mul(self.rare(seen), repeated), factor).max(1)
     }
 }
 

@@ -166,10 +166,10 @@ impl Tool {
         let sent = pieces::send(&self.web, outgoing, (&self.form.content, &secrets), &chunks).await;
         let mut summary = match sent {
             Ok(summary) => summary,
-            Err(pieces::Ended::Failed(failure)) => {
+            Err(pieces::ReadFailure::Failed(failure)) => {
                 return Err(quoted(failure, &secrets).into_driver_error());
             }
-            Err(pieces::Ended::Unread(error)) => return Err(error),
+            Err(pieces::ReadFailure::Unread(error)) => return Err(error),
         };
         summary.cost = Some(self.price).filter(|price| price.0 > 0);
         Ok(summary)

@@ -28,19 +28,19 @@ pub(crate) fn build(redactor: &Redactor, raw: &RawResult, spec: &FrameSpec<'_>) 
     }
     let content = Content::read(&raw.content);
     let shape = content.shape();
-    let page = Page { shape, offset: 0, limit: limits.rows };
+    let page = ResultWindow { shape, offset: 0, limit: limits.rows };
     compose(redactor, raw, spec, &limits, |renderer, draft| fill(&page, renderer, draft))
 }
 
 /// A window of a result.
-pub(crate) struct Page<'a> {
+pub(crate) struct ResultWindow<'a> {
     pub(crate) shape: Shape<'a>,
     pub(crate) offset: usize,
     pub(crate) limit: usize,
 }
 
 /// Facts or rows of a page, as the mode has it.
-pub(crate) fn fill(page: &Page<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut Draft) {
+pub(crate) fn fill(page: &ResultWindow<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut Draft) {
     match renderer.limits.mode {
         ResponseMode::Summary => draft.facts = summary::facts(&page.shape, renderer),
         ResponseMode::Table => table(page, renderer, draft),
@@ -74,7 +74,7 @@ pub(crate) fn compose(
 }
 
 /// The rows of a page, as many as the budget of rows allows.
-fn table(page: &Page<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut Draft) {
+fn table(page: &ResultWindow<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut Draft) {
     let limit = page.limit.min(renderer.limits.rows);
     match &page.shape {
         Shape::Rows { rows, .. } => list(*rows, page.offset, limit, renderer, draft),

@@ -9,11 +9,11 @@ use weaver_types::{Digest, Frame, JsonRows, RawContent, RawResult, ResponseMode}
 use super::auto_answer::Question;
 use super::column::{Columns, VALUE};
 use super::select::{QueryOutcome, Selector};
-use super::{HandleQuery, redacted, wrong};
+use super::{HandleQuery, redacted_rows, wrong};
 use crate::content::{Content, Rows, Shape, ValueRenderer};
 use crate::error::HandleError;
 use crate::frame::fit::Draft;
-use crate::frame::{Page, compose, fill};
+use crate::frame::{ResultWindow, compose, fill};
 use crate::redact::{Counts, Disclosure, MaskState, Redactor};
 use crate::spec::{FrameSpec, Limits};
 use crate::tabular;
@@ -73,7 +73,10 @@ impl Source<'_> {
     pub(crate) fn redacted_rows(&self, renderer: &ValueRenderer<'_>) -> Option<&JsonRows> {
         let RawContent::Rows(rows) = &self.raw.content else { return None };
         let names = || renderer.limits.names();
-        self.memo.rows.get_or_init(|| redacted::rows(rows, renderer.redactor(), names)).as_ref()
+        self.memo
+            .rows
+            .get_or_init(|| redacted_rows::rows(rows, renderer.redactor(), names))
+            .as_ref()
     }
 
     /// The whole value, redacted.
@@ -236,7 +239,7 @@ impl DrillDown<'_> {
         } else {
             content.shape()
         };
-        let page = Page { shape, offset, limit };
+        let page = ResultWindow { shape, offset, limit };
         self.compose(&self.shown(), |renderer, draft| fill(&page, renderer, draft))
     }
 
@@ -276,7 +279,7 @@ impl DrillDown<'_> {
         let page = rows.after(self.offset()).part(0..self.limit());
         let page = Value::Array(page.iter().map(Cow::into_owned).collect());
         let content = Content::Json(Cow::Borrowed(&page));
-        let page = Page { shape: content.shape(), offset: 0, limit: self.limit() };
+        let page = ResultWindow { shape: content.shape(), offset: 0, limit: self.limit() };
         self.compose(&self.shown(), |renderer, draft| fill(&page, renderer, draft))
     }
 
@@ -289,7 +292,7 @@ impl DrillDown<'_> {
             [Value::Object(only)] if self.query.group_by.is_none() => Shape::Object(only),
             rows => Shape::Rows { rows: rows.into(), around: Vec::new() },
         };
-        let page = Page { shape, offset, limit };
+        let page = ResultWindow { shape, offset, limit };
         self.compose(&limits, |renderer, draft| fill(&page, renderer, draft))
     }
 

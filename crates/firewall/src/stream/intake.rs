@@ -3,7 +3,7 @@
 use serde_json::Value;
 use weaver_types::RawChunk;
 
-use super::line::{Decoded, Decoder, Lines};
+use super::line::{DecodedChunk, Decoder, Lines};
 use super::row_window::{RowWindow, SettledRow};
 use crate::frame::json_len;
 use crate::redact::Counts;
@@ -69,8 +69,8 @@ impl Intake {
             RawChunk::Text(text) => self.text(text),
             RawChunk::Bytes(_) if self.binary => {}
             RawChunk::Bytes(bytes) => match self.decoder.push(bytes) {
-                Decoded::Binary => self.binary = true,
-                Decoded::Text(text) => self.text(&text),
+                DecodedChunk::Binary => self.binary = true,
+                DecodedChunk::Text(text) => self.text(&text),
             },
         }
     }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
-    Call, Caller, FnDriver, Invocation, Kernel, KernelError, Received, Registry, Settings, block_on,
+    Call, Caller, FileOutcome, FnDriver, Invocation, Kernel, KernelError, Registry, Settings,
+    block_on,
 };
 use weaver_policy::approval::StandingApproval;
 use weaver_policy::{Pattern, PolicySet};
@@ -166,8 +167,8 @@ impl<'a> Stage<'a> {
             let problem = match self.documents.approver.standing(&standing) {
                 None => "it has no canonical form".to_owned(),
                 Some(bytes) => match block_on(self.kernel.receive(&bytes)) {
-                    Received::StandingAccepted { .. } => continue,
-                    Received::Rejected { detail, .. } => detail,
+                    FileOutcome::StandingAccepted { .. } => continue,
+                    FileOutcome::Rejected { detail, .. } => detail,
                     other => format!("{other:?}"),
                 },
             };
@@ -244,8 +245,8 @@ impl<'a> Stage<'a> {
         for (name, answer) in self.documents.approver.answers(&pending.request, self.clock.now()) {
             people.push(name);
             match block_on(self.kernel.receive(&answer)) {
-                Received::Granted { .. } => break,
-                Received::Endorsed { .. } => {}
+                FileOutcome::Granted { .. } => break,
+                FileOutcome::Endorsed { .. } => {}
                 _ => return None,
             }
         }

@@ -2,7 +2,7 @@
 
 use std::ops::{Range, RangeBounds};
 
-use super::plain::{copy, plain_bytes};
+use super::unescaped_text::{copy, plain_bytes};
 use crate::id::hex_pair;
 
 /// A number of this size has more than eight digits.

@@ -5,7 +5,7 @@ use weaver_policy::approval::{Rejection, SignedStandingApproval, verify_standing
 use weaver_types::ledger::{Batch, Durability, LedgerError};
 use weaver_types::{EventKind, StandingId};
 
-use super::{Received, Refusal};
+use super::{FileOutcome, Refusal};
 use crate::approval::proof::Proof;
 use crate::approval::standing::{self, MAX_STANDING, StandingRecord};
 use crate::bounds;
@@ -16,7 +16,7 @@ impl Kernel {
     pub(super) async fn take_standing(
         &self,
         signed: &SignedStandingApproval,
-    ) -> Result<Received, Refusal> {
+    ) -> Result<FileOutcome, Refusal> {
         let policy = self.policy();
         let unknown = || Rejection::UnknownApprover { approver: "no keys document".to_owned() };
         let keys = policy.keys().ok_or_else(unknown)?;
@@ -59,7 +59,7 @@ impl Kernel {
         match self.ledger.commit(batch).await {
             Ok(_) => {
                 self.standings.committed(StandingRecord { version: 1, state });
-                Ok(Received::StandingAccepted { standing: id })
+                Ok(FileOutcome::StandingAccepted { standing: id })
             }
             Err(LedgerError::Conflict { .. }) => Err(Rejection::Replayed.into()),
             Err(error) => Err(error.into()),

@@ -9,9 +9,9 @@ use weaver_text::escape;
 use weaver_types::MaskedValue;
 
 use super::entry::{Entry, Form};
-use super::known::MAX_GIVEN_OUT;
+use super::known_values::MAX_GIVEN_OUT;
 use super::mention::{bracketed, is_meant};
-use super::{LOOKALIKE, MaskTable, State, quoted};
+use super::{LOOKALIKE, MaskTable, State, quoted_values};
 
 /// The deepest value that is looked into; deeper arguments are refused elsewhere.
 const MAX_DEPTH: usize = 128;
@@ -31,7 +31,7 @@ pub struct UnknownMask {
 
 /// The arguments of a call with the values in place of their masks.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Resolved {
+pub struct ResolvedArguments {
     /// The arguments, where a mask stood in them; byte for byte what was masked stands in its
     /// place.
     pub arguments: Option<Value>,
@@ -46,7 +46,11 @@ pub struct Resolved {
 
 impl MaskTable {
     /// Resolves the masks in arguments. Values that are put in are not looked through again.
-    pub(crate) fn resolve(&self, arguments: &Value, is_kind: &dyn Fn(&[u8]) -> bool) -> Resolved {
+    pub(crate) fn resolve(
+        &self,
+        arguments: &Value,
+        is_kind: &dyn Fn(&[u8]) -> bool,
+    ) -> ResolvedArguments {
         let state = self.state();
         let mut resolver = Resolver {
             state: &state,
@@ -60,10 +64,10 @@ impl MaskTable {
         let value = resolver.value(arguments, 0);
         let Resolver { found, unknown, changed, grown, .. } = resolver;
         if grown > MAX_GROWTH || state.would_exceed(found.keys()) {
-            return Resolved { unknown, too_much: true, ..Resolved::default() };
+            return ResolvedArguments { unknown, too_much: true, ..ResolvedArguments::default() };
         }
         let masked = found.into_values().filter(|one| one.kind != LOOKALIKE).collect();
-        Resolved { arguments: changed.then_some(value), masked, unknown, too_much: false }
+        ResolvedArguments { arguments: changed.then_some(value), masked, unknown, too_much: false }
     }
 
     /// A text that a model saw, with the values in place of their masks.
@@ -83,7 +87,7 @@ impl MaskTable {
         let state = self.state();
         let entries = masked.iter().filter_map(|one| state.entry(&one.mask));
         let values = entries.filter_map(|entry| Some((entry.plain()?, entry.mask.as_str())));
-        quoted::hide(text, values)
+        quoted_values::hide(text, values)
     }
 }
 

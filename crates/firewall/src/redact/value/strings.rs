@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::nested::{self, RedactedJsonText};
+use super::nested_json::{self, RedactedJsonText};
 use super::postprocess::NoPostprocess;
 use super::{
     Bounds, FieldName, MAX_IN_CONTEXT, Postprocess, ValueRedactor, in_context, is_token, join,
@@ -36,7 +36,7 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
 
     /// Whether a text is JSON in which something is hidden by its name, or which is too deep.
     pub(super) fn hides_in(&mut self, text: &str, depth: usize) -> bool {
-        if !nested::may_be_json(text) {
+        if !nested_json::may_be_json(text) {
             return false;
         }
         // No mask is given out for what is only looked at.

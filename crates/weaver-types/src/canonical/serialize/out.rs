@@ -5,7 +5,7 @@ use serde::ser::Serialize;
 use super::Stop;
 use super::order::arrange;
 use crate::canonical::buffer::Buffer;
-use crate::canonical::plain::{head, is_plain_name};
+use crate::canonical::unescaped_text::{head, is_plain_name};
 use crate::canonical::{MAX_DEPTH, Profile};
 
 #[derive(Debug)]

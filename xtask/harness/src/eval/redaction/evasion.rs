@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::corpus::Evasion;
 use super::score::Part;
-use super::unowned::is_unowned;
+use super::unowned_values::is_unowned;
 use super::weaver::{Answer, Weaver};
 
 /// How many were caught, by the way in which they are hidden.

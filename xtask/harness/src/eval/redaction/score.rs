@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::corpus::{Case, Gold};
-use super::unowned::is_unowned;
+use super::unowned_values::is_unowned;
 use super::weaver::{Answer, Found};
 
 /// The source of texts that hold nothing, made to look as if they did.

@@ -3,7 +3,10 @@
 use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 
-use super::{Bounds, Cut, ELIDED, MAX_VALUES, NoPostprocess, Omitted, Postprocess, ValueRedactor};
+use super::{
+    Bounds, CutReason, ELIDED, MAX_VALUES, NoPostprocess, OmissionCounts, Postprocess,
+    ValueRedactor,
+};
 use crate::redact::Counts;
 
 /// The longest string that is tried as JSON, in bytes; longer ones are scanned as text only.
@@ -15,7 +18,7 @@ const MAX_LEVEL: usize = 4;
 pub(super) struct RedactedJsonText {
     pub(super) text: String,
     pub(super) masked: Counts,
-    pub(super) omitted: Omitted,
+    pub(super) omitted: OmissionCounts,
 }
 
 impl<F: Postprocess> ValueRedactor<'_, F> {
@@ -24,12 +27,12 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
     pub(super) fn unpacked(&mut self, text: &str, depth: usize) -> Option<RedactedJsonText> {
         let value = packed(text)?;
         let cut = if self.level >= MAX_LEVEL {
-            Some(Cut::Strings(MAX_LEVEL))
+            Some(CutReason::Strings(MAX_LEVEL))
         } else {
-            (self.left == 0).then_some(Cut::Values(MAX_VALUES))
+            (self.left == 0).then_some(CutReason::Values(MAX_VALUES))
         };
         if let Some(cut) = cut {
-            let omitted = Omitted::from([(ELIDED, 1)]);
+            let omitted = OmissionCounts::from([(ELIDED, 1)]);
             return Some(RedactedJsonText {
                 text: cut.to_string(),
                 masked: Counts::new(),

@@ -10,7 +10,7 @@ use weaver_types::{Label, Timestamp};
 use super::bounds::shown;
 use super::entry::{self, Confidence, EntryKind, MemoryEntry, Origin, Tier};
 use super::error::MemoryError;
-use super::put::Put;
+use super::put::PutOptions;
 
 /// The version of the stored form of an entry.
 pub const ENTRY_VERSION: u64 = 1;
@@ -18,7 +18,7 @@ pub const ENTRY_VERSION: u64 = 1;
 /// All that stands under one key: one claim, of a fact maybe several.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Stored {
+pub(super) struct MemoryRecord {
     v: u64,
     pub(super) kind: EntryKind,
     pub(super) key: String,
@@ -41,13 +41,13 @@ pub(super) struct StoredClaim {
     #[serde(default)]
     pub(super) origin: Origin,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) superseded: Option<Superseded>,
+    pub(super) superseded: Option<Supersession>,
 }
 
 /// Which claim took the place of another, when and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Superseded {
+pub struct Supersession {
     /// The number of the claim that stands.
     pub by: u32,
     /// When that was said.
@@ -56,7 +56,7 @@ pub struct Superseded {
     pub why: String,
 }
 
-impl Stored {
+impl MemoryRecord {
     pub(super) fn new(kind: EntryKind, key: &str, claims: Vec<StoredClaim>) -> Self {
         Self { v: ENTRY_VERSION, kind, key: key.to_owned(), claims }
     }
@@ -102,7 +102,7 @@ impl Stored {
 }
 
 impl StoredClaim {
-    pub(super) fn new(number: u32, value: Value, put: &Put, created_at: Timestamp) -> Self {
+    pub(super) fn new(number: u32, value: Value, put: &PutOptions, created_at: Timestamp) -> Self {
         Self {
             number,
             value,

@@ -23,7 +23,7 @@ const MAX_PAGES: usize = 40;
 const MAX_SHOWN: usize = 70;
 
 /// What happened in the last 24 hours.
-pub(crate) struct Today {
+pub(crate) struct LastDay {
     calls: Vec<Call>,
     /// There was more than is read here.
     cut: bool,
@@ -69,7 +69,7 @@ impl Fate {
     }
 }
 
-impl Today {
+impl LastDay {
     pub(crate) fn of(reader: &Reader) -> Result<Self, QueryError> {
         let now = SystemClock::default().now();
         let day = i64::try_from(DAY.as_micros()).unwrap_or(i64::MAX);
@@ -226,7 +226,7 @@ pub(super) fn run(
         None => config_path::configured_store(&config_path::find(named)?)?,
     };
     let reader = super::open(&store)?;
-    let today = Today::of(&reader).map_err(|error| super::log::failed(&store, error))?;
+    let today = LastDay::of(&reader).map_err(|error| super::log::failed(&store, error))?;
     if format == OutputFormat::Json {
         for call in &today.calls {
             output::json(&call.json())?;

@@ -11,7 +11,7 @@ pub(super) const SPAN: usize = 32;
 
 /// One item that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dropped {
+pub struct DroppedItem {
     /// Its id.
     pub item_id: Arc<str>,
     /// Why.
@@ -21,7 +21,7 @@ pub struct Dropped {
 /// What was left out of a few neighbours.
 #[derive(Debug, Default)]
 pub(super) struct Piece {
-    items: Vec<Dropped>,
+    items: Vec<DroppedItem>,
     pub(super) reasons: [usize; DropReason::ALL.len()],
     /// For which there was no room, by kind.
     pub(super) no_room: [usize; ItemKind::ALL.len()],
@@ -29,7 +29,7 @@ pub(super) struct Piece {
 
 impl Piece {
     pub(super) fn push(&mut self, item_id: Arc<str>, kind: ItemKind, reason: DropReason) {
-        self.items.push(Dropped { item_id, reason });
+        self.items.push(DroppedItem { item_id, reason });
         if let Some(count) = self.reasons.get_mut(reason as usize) {
             *count += 1;
         }
@@ -50,7 +50,7 @@ pub struct DroppedItems {
 
 impl DroppedItems {
     /// The items, in the order of the log.
-    pub fn iter(&self) -> impl Iterator<Item = &Dropped> {
+    pub fn iter(&self) -> impl Iterator<Item = &DroppedItem> {
         self.pieces.iter().flat_map(|piece| &piece.items)
     }
 

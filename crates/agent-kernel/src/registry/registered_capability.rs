@@ -14,7 +14,7 @@ use crate::error::RegistryError;
 use crate::schema_check::SchemaCheck;
 
 /// A registered capability.
-pub struct Registered {
+pub struct RegisteredCapability {
     pub(crate) capability: Arc<Capability>,
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) arguments: SchemaCheck,
@@ -34,7 +34,7 @@ pub struct Registered {
     bag: OnceLock<BagOfWords>,
 }
 
-impl Registered {
+impl RegisteredCapability {
     pub(super) fn new(
         capability: Capability,
         driver: Arc<dyn Driver>,

@@ -7,7 +7,7 @@ use weaver_gateway::bounded_file;
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_text::escape;
 use weaver_trace_store::checkpoint::{
-    Checkpoint, CheckpointError, MAX_NOTE, Note, Trust, Verified, VerifierKey,
+    Checkpoint, CheckpointError, MAX_NOTE, Note, Trust, VerifiedCheckpoint, VerifierKey,
 };
 use weaver_types::LogId;
 use weaver_types::signature::SigningKey;
@@ -132,7 +132,7 @@ fn next(error: &CheckpointError) -> Option<&'static str> {
 }
 
 /// The witnesses that signed, for a script.
-pub(super) fn witnesses(verified: &Verified) -> serde_json::Value {
+pub(super) fn witnesses(verified: &VerifiedCheckpoint) -> serde_json::Value {
     let witnesses = verified.witnesses.iter();
     witnesses.map(|seen| json!({ "key": seen.key.to_string(), "at": seen.at })).collect()
 }

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::faithful::Masker;
 use super::part::{Excerpt, Part};
+use super::verbatim_content::Masker;
 use crate::content::ValueRenderer;
 use crate::redact::Redactor;
 use crate::redact::value::Bounds;

@@ -10,7 +10,7 @@ use super::protection::listed;
 
 /// What the kernel really keeps from a child, as the launcher found it before the child's start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Enforced {
+pub struct EnforcedConfinement {
     /// The version of the kernel's Landlock; 0 where there is none.
     pub landlock: u32,
     /// What is in force. It may be more than was asked.
@@ -19,7 +19,7 @@ pub struct Enforced {
     pub lacking: BTreeSet<Protection>,
 }
 
-impl Enforced {
+impl EnforcedConfinement {
     /// True when all that was asked is in force.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -40,7 +40,7 @@ impl Enforced {
     }
 }
 
-impl fmt::Display for Enforced {
+impl fmt::Display for EnforcedConfinement {
     /// One line for a person.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.landlock {

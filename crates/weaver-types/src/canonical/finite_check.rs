@@ -5,7 +5,7 @@ use std::fmt;
 use serde::ser::{self, Serialize, Serializer};
 
 /// Walks a value and stops at the first double that is not finite.
-pub(super) struct Finite;
+pub(super) struct FiniteCheck;
 
 /// Found one, or the value does not serialise.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ macro_rules! fine {
     };
 }
 
-impl Serializer for Finite {
+impl Serializer for FiniteCheck {
     type Ok = ();
     type Error = Stop;
     type SerializeSeq = Self;
@@ -139,7 +139,7 @@ impl Serializer for Finite {
 
 macro_rules! items {
     ($($compound:ident :: $method:ident,)*) => {
-        $(impl ser::$compound for Finite {
+        $(impl ser::$compound for FiniteCheck {
             type Ok = ();
             type Error = Stop;
 
@@ -156,7 +156,7 @@ macro_rules! items {
 
 macro_rules! fields {
     ($($compound:ident,)*) => {
-        $(impl ser::$compound for Finite {
+        $(impl ser::$compound for FiniteCheck {
             type Ok = ();
             type Error = Stop;
 
@@ -180,7 +180,7 @@ items! {
 
 fields! { SerializeStruct, SerializeStructVariant, }
 
-impl ser::SerializeMap for Finite {
+impl ser::SerializeMap for FiniteCheck {
     type Ok = ();
     type Error = Stop;
 

@@ -12,7 +12,7 @@ use weaver_text::escape;
 use super::blocks;
 use crate::content::finding::Findings;
 use crate::content::media_type;
-use crate::redact::value::{Bounds, Omitted, Postprocess, ValueRedactor};
+use crate::redact::value::{Bounds, OmissionCounts, Postprocess, ValueRedactor};
 use crate::redact::{Counts, MASK, PlainWords, Redactor};
 use crate::spec::Limits;
 
@@ -41,7 +41,7 @@ struct UncutPostprocess {
 }
 
 impl Postprocess for UncutPostprocess {
-    fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut Omitted) -> Cow<'t, str> {
+    fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut OmissionCounts) -> Cow<'t, str> {
         self.findings.look(&redacted);
         match shown(&redacted, omitted) {
             Cow::Borrowed(_) => redacted,
@@ -49,7 +49,12 @@ impl Postprocess for UncutPostprocess {
         }
     }
 
-    fn plain_words<'t>(&mut self, text: &'t str, how: PlainWords, _: &mut Omitted) -> Cow<'t, str> {
+    fn plain_words<'t>(
+        &mut self,
+        text: &'t str,
+        how: PlainWords,
+        _: &mut OmissionCounts,
+    ) -> Cow<'t, str> {
         if Findings::may_tell(how) {
             self.findings.look(text);
         }
@@ -74,7 +79,7 @@ impl Postprocess for UncutPostprocess {
 }
 
 /// Hidden characters made visible, and data in base64 left out.
-fn shown<'t>(text: &'t str, omitted: &mut Omitted) -> Cow<'t, str> {
+fn shown<'t>(text: &'t str, omitted: &mut OmissionCounts) -> Cow<'t, str> {
     let plain = without_base64(text, omitted);
     match escape::faithful(&plain) {
         Cow::Borrowed(_) => plain,
@@ -273,7 +278,7 @@ fn masks_line(masked: &Counts, use_of: &str) -> Option<String> {
 }
 
 /// A text without long runs of base64 in it, each named and counted instead.
-fn without_base64<'t>(text: &'t str, omitted: &mut Omitted) -> Cow<'t, str> {
+fn without_base64<'t>(text: &'t str, omitted: &mut OmissionCounts) -> Cow<'t, str> {
     if text.len() < MAX_BASE64 {
         return Cow::Borrowed(text);
     }

@@ -12,7 +12,7 @@ use super::fault::Fault;
 
 /// A value that was read, and whether its digits survived.
 #[derive(Debug)]
-pub(crate) struct Strict {
+pub(crate) struct StrictValue {
     pub(crate) value: Value,
     /// A number outside the 64-bit or double range was rounded.
     pub(crate) rounded: bool,
@@ -22,11 +22,11 @@ pub(crate) struct Strict {
 ///
 /// The value is read as canonical bytes are. Only where a number has no exact form there is it
 /// read once more, with that number rounded.
-pub(crate) fn read(bytes: &[u8]) -> Result<Strict, Fault> {
+pub(crate) fn read(bytes: &[u8]) -> Result<StrictValue, Fault> {
     match exact(bytes) {
-        Ok(value) => Ok(Strict { value, rounded: false }),
+        Ok(value) => Ok(StrictValue { value, rounded: false }),
         Err(Some(fault)) => Err(fault),
-        Err(None) => rounded(bytes).map(|value| Strict { value, rounded: true }),
+        Err(None) => rounded(bytes).map(|value| StrictValue { value, rounded: true }),
     }
 }
 

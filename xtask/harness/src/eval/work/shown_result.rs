@@ -10,7 +10,7 @@ const MAX_PRINTED: usize = 2048;
 
 /// A result as a script reads it.
 #[derive(Clone, Debug, Default)]
-pub struct Shown {
+pub struct ShownResult {
     /// The texts, in order; those of further views are added at the end.
     pub texts: Vec<String>,
     /// The blocks that are no text.
@@ -20,7 +20,7 @@ pub struct Shown {
     pub next: Vec<Value>,
 }
 
-impl Shown {
+impl ShownResult {
     /// What is seen of an answer.
     pub fn of(answer: &Answer) -> Self {
         let result = match &answer.body {
@@ -180,7 +180,7 @@ mod tests {
         let table = json!({ "frame": { "table": [{ "line": 7, "value": "port = 1" }] } });
         let content = [frame, table].map(|v| json!({ "type": "text", "text": v.to_string() }));
         let answer = Answer { body: Ok(json!({ "content": content })), progress: 0 };
-        let shown = Shown::of(&answer);
+        let shown = ShownResult::of(&answer);
         assert_eq!(shown.line("port"), Some("port = 1"));
         let next = next_call(&shown.next, "b").unwrap();
         assert_eq!((&next["view"], &next["args"]["text"]), (&json!("search"), &json!("b")));
@@ -199,14 +199,16 @@ mod tests {
     #[test]
     fn an_error_of_the_protocol_is_shown_as_an_error() {
         let answer = Answer { body: Err(json!({ "code": -1, "message": "no such" })), progress: 0 };
-        let shown = Shown::of(&answer);
+        let shown = ShownResult::of(&answer);
         assert!(shown.is_error && shown.says("no such"));
     }
 
     #[test]
     fn a_line_is_copied_as_it_was_shown() {
-        let shown =
-            Shown { texts: vec!["a\r\nmail: [EMAIL_1]\r\n".to_owned()], ..Shown::default() };
+        let shown = ShownResult {
+            texts: vec!["a\r\nmail: [EMAIL_1]\r\n".to_owned()],
+            ..ShownResult::default()
+        };
         assert_eq!(shown.line("mail"), Some("mail: [EMAIL_1]"));
         assert_eq!(shown.between("[", "]"), Some("EMAIL_1"));
         assert_eq!(shown.line("absent"), None);

@@ -17,7 +17,7 @@ use weaver_types::{Clock, Random};
 use super::backoff::pause;
 use super::receipts::{MAX_WAITING, ReceiptClient, ReceiptRequest, receipt_of};
 use super::signing::{Signing, SigningError};
-use super::status::{self, Reached, Signed, Status, Trouble};
+use super::status::{self, SignedCheckpoint, Status, TargetStatus, Trouble};
 use super::target::{self, PublishError, Target};
 use crate::config;
 
@@ -45,13 +45,13 @@ enum Attempts {
 }
 
 /// What the configuration says of signing, and the folder from which its paths start.
-pub(crate) struct KeeperSettings {
+pub(crate) struct PublisherSettings {
     pub(crate) signing: config::Signing,
     pub(crate) folder: PathBuf,
 }
 
 /// Signs and publishes. Only the newest checkpoint is kept.
-pub(crate) struct Keeper {
+pub(crate) struct CheckpointPublisher {
     ledger: Arc<SqliteLedger>,
     signing: Arc<Signing>,
     settings: config::Signing,
@@ -74,13 +74,13 @@ pub(crate) struct Keeper {
     issuer: ReceiptClient,
 }
 
-/// A running keeper; [`KeeperTask::end`] ends it.
-pub(crate) struct KeeperTask {
+/// A running keeper; [`PublisherTask::end`] ends it.
+pub(crate) struct PublisherTask {
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
-impl KeeperTask {
+impl PublisherTask {
     /// Signs and publishes a last checkpoint, within bounded time.
     pub(crate) async fn end(self) {
         let _ = self.stop.send(true);
@@ -88,19 +88,19 @@ impl KeeperTask {
     }
 }
 
-impl Keeper {
+impl CheckpointPublisher {
     /// Reads what was published before.
     ///
     /// # Errors
     /// [`LedgerError`], when the record of it cannot be read; the text of anything else.
     pub(crate) fn new(
         ledger: Arc<SqliteLedger>,
-        settings: KeeperSettings,
+        settings: PublisherSettings,
         signer: SigningKey,
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
     ) -> Result<Self, LedgerError> {
-        let KeeperSettings { signing: settings, folder } = settings;
+        let PublisherSettings { signing: settings, folder } = settings;
         let other = |error: &dyn std::fmt::Display| LedgerError::Malformed(error.to_string());
         let mut status = match ledger.read(&status::key())? {
             Some(record) => Status::read(&record)?,
@@ -148,9 +148,9 @@ impl Keeper {
     }
 
     /// Starts on the current runtime.
-    pub(crate) fn start(self) -> KeeperTask {
+    pub(crate) fn start(self) -> PublisherTask {
         let (stop, stopped) = watch::channel(false);
-        KeeperTask { stop, task: tokio::spawn(self.run(stopped)) }
+        PublisherTask { stop, task: tokio::spawn(self.run(stopped)) }
     }
 
     async fn run(mut self, mut stop: watch::Receiver<bool>) {
@@ -246,7 +246,7 @@ impl Keeper {
                 self.status.refused = None;
                 // The same again would lose its cosignatures.
                 if self.latest.as_ref().is_none_or(|(latest, _)| *latest != checkpoint) {
-                    self.status.signed = Some(Signed::of(&checkpoint, now));
+                    self.status.signed = Some(SignedCheckpoint::of(&checkpoint, now));
                     self.before = Some(checkpoint.clone());
                     self.latest = Some((checkpoint, note));
                 }
@@ -309,7 +309,7 @@ impl Keeper {
         let at = self.clock.now();
         let target = self.status.targets.entry(name.to_owned()).or_default();
         match came {
-            Ok(()) => *target = Reached { size: Some(size), at: Some(at), failed: None },
+            Ok(()) => *target = TargetStatus { size: Some(size), at: Some(at), failed: None },
             Err(error) => {
                 tracing::warn!(target = name, %error, "a checkpoint did not arrive; it is tried again");
                 target.failed = Some(Trouble { at, problem: error.to_string() });

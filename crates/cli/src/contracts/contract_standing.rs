@@ -8,7 +8,7 @@ use weaver_policy::{ContractStatus, Drift, PolicySet};
 use weaver_types::{Capability, Digest, SafetyClass};
 
 /// One tool beside the signed contracts and the baselines.
-pub(super) struct Standing<'a> {
+pub(super) struct ContractStanding<'a> {
     pub(super) tool: &'a Capability,
     signed: ContractStatus,
     baseline: BaselineState<'a>,
@@ -20,7 +20,7 @@ pub(super) struct Standing<'a> {
     effective: Option<Capability>,
 }
 
-impl<'a> Standing<'a> {
+impl<'a> ContractStanding<'a> {
     pub(super) fn of(tool: &'a Capability, policy: &PolicySet, known: &'a Baselines) -> Self {
         Self {
             tool,

@@ -8,7 +8,7 @@ const START: &str = "[cut: ";
 
 /// Why something was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cut {
+pub(crate) enum CutReason {
     /// It lies deeper than so many levels of lists and objects.
     Depth(usize),
     /// It is JSON in strings, deeper than so many levels of strings.
@@ -17,7 +17,7 @@ pub(crate) enum Cut {
     Values(usize),
 }
 
-impl Cut {
+impl CutReason {
     /// Whether a text in brackets is such a marker.
     pub(crate) fn is_marker(text: &str) -> bool {
         let number = text.bytes().filter(u8::is_ascii_digit).map(char::from).collect::<String>();
@@ -27,7 +27,7 @@ impl Cut {
     }
 }
 
-impl fmt::Display for Cut {
+impl fmt::Display for CutReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Depth(levels) => write!(f, "{START}deeper than {levels} levels]"),
@@ -45,14 +45,14 @@ mod tests {
 
     #[test]
     fn a_marker_is_known_by_its_words() {
-        for cut in [Cut::Depth(3), Cut::Strings(4), Cut::Values(4_000_000)] {
+        for cut in [CutReason::Depth(3), CutReason::Strings(4), CutReason::Values(4_000_000)] {
             let marker = cut.to_string();
-            assert!(Cut::is_marker(&marker), "{marker}");
+            assert!(CutReason::is_marker(&marker), "{marker}");
         }
         for other in
             ["[cut: deeper than x levels]", "[cut: 3]", "[cut: deeper than 3 levels", "cut"]
         {
-            assert!(!Cut::is_marker(other), "{other}");
+            assert!(!CutReason::is_marker(other), "{other}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::known::SHORTEST;
+use super::known_values::SHORTEST;
 
 /// So much of a value, in bytes, is the value: messages cut what is long.
 const HEAD: usize = 8;

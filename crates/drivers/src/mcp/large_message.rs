@@ -12,11 +12,11 @@ use serde_json::value::RawValue;
 use weaver_types::JsonRows;
 
 use super::call::STRUCTURED;
-use super::strict::{self, Strict};
+use super::strict_json::{self, StrictValue};
 
 /// Reads a large message whose structured value is many rows, apart from these. `None` for every
 /// other message, and for one in which anything is wrong: reading it as a whole says what.
-pub(crate) fn read(text: &[u8], result: Option<&RawValue>) -> Option<(Strict, JsonRows)> {
+pub(crate) fn read(text: &[u8], result: Option<&RawValue>) -> Option<(StrictValue, JsonRows)> {
     if text.len() < JsonRows::LARGE {
         return None;
     }
@@ -28,37 +28,38 @@ pub(crate) fn read(text: &[u8], result: Option<&RawValue>) -> Option<(Strict, Js
     let frame = without(text, list)?;
     match exactly(&frame, list) {
         Ok(read) => Some(read),
-        Err(Refused::Other) => None,
+        Err(InexactPart::Other) => None,
         // One number without an exact form changes how all are read.
-        Err(Refused::Inexact) => rounded(&frame, list),
+        Err(InexactPart::Inexact) => rounded(&frame, list),
     }
 }
 
 /// Why a part cannot be read exactly.
-enum Refused {
+enum InexactPart {
     Inexact,
     Other,
 }
 
-fn exactly(frame: &[u8], list: &str) -> Result<(Strict, JsonRows), Refused> {
-    let value = strict::exact(frame).map_err(|fault| match fault {
-        Some(_) => Refused::Other,
-        None => Refused::Inexact,
+fn exactly(frame: &[u8], list: &str) -> Result<(StrictValue, JsonRows), InexactPart> {
+    let value = strict_json::exact(frame).map_err(|fault| match fault {
+        Some(_) => InexactPart::Other,
+        None => InexactPart::Inexact,
     })?;
     let mut inexact = false;
-    let rows = JsonRows::read(list_in(&value).ok_or(Refused::Other)?, list, |row| {
-        let read = strict::exact(row.as_bytes());
+    let rows = JsonRows::read(list_in(&value).ok_or(InexactPart::Other)?, list, |row| {
+        let read = strict_json::exact(row.as_bytes());
         inexact |= matches!(read, Err(None));
         read.ok()
     });
-    let rows = rows.ok_or(if inexact { Refused::Inexact } else { Refused::Other })?;
-    Ok((Strict { value, rounded: false }, rows))
+    let rows = rows.ok_or(if inexact { InexactPart::Inexact } else { InexactPart::Other })?;
+    Ok((StrictValue { value, rounded: false }, rows))
 }
 
-fn rounded(frame: &[u8], list: &str) -> Option<(Strict, JsonRows)> {
-    let value = strict::rounded(frame).ok()?;
-    let rows = JsonRows::read(list_in(&value)?, list, |row| strict::rounded(row.as_bytes()).ok())?;
-    Some((Strict { value, rounded: true }, rows))
+fn rounded(frame: &[u8], list: &str) -> Option<(StrictValue, JsonRows)> {
+    let value = strict_json::rounded(frame).ok()?;
+    let rows =
+        JsonRows::read(list_in(&value)?, list, |row| strict_json::rounded(row.as_bytes()).ok())?;
+    Some((StrictValue { value, rounded: true }, rows))
 }
 
 /// The structured value of a message.

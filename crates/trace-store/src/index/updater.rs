@@ -20,12 +20,12 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// reader, so nothing that goes wrong here touches the log; what it has not taken in yet is scanned
 /// by whoever asks.
 #[derive(Debug)]
-pub struct IndexKeeper {
+pub struct IndexUpdater {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl IndexKeeper {
+impl IndexUpdater {
     /// Begins to keep the index of the ledger at `ledger`.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ fn work(ledger: &PathBuf, open: &mut Option<(Reader, Index)>) -> Option<Duration
     }
 }
 
-impl Drop for IndexKeeper {
+impl Drop for IndexUpdater {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {

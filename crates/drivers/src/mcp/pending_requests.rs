@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 use super::error::McpError;
-use super::message::Answer;
+use super::message::RpcResult;
 
-type Outcome = Result<Answer, McpError>;
+type Outcome = Result<RpcResult, McpError>;
 /// Hears the answer to a request that nobody waits for any more.
 pub(crate) type LateSink = Box<dyn FnOnce(Outcome) + Send + Sync>;
 
@@ -18,7 +18,7 @@ const MAX_LATE: usize = 256;
 
 /// The open requests of one connection, by id.
 #[derive(Default)]
-pub(crate) struct Pending {
+pub(crate) struct PendingRequests {
     table: Mutex<Table>,
     last: AtomicU64,
 }
@@ -38,7 +38,7 @@ struct Entry {
 
 /// What became of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Delivered {
+pub(crate) enum Delivery {
     /// Its caller has it.
     InTime,
     /// Its caller had gone; that it came was told.
@@ -47,7 +47,7 @@ pub(crate) enum Delivered {
     Nowhere,
 }
 
-impl Pending {
+impl PendingRequests {
     /// A new id, unique on this connection.
     pub(crate) fn next_id(&self) -> u64 {
         self.last.fetch_add(1, Ordering::Relaxed).saturating_add(1)
@@ -69,22 +69,22 @@ impl Pending {
     }
 
     /// Ends a request, or tells of the answer to one that was given up.
-    pub(crate) fn complete(&self, id: u64, outcome: Outcome) -> Delivered {
+    pub(crate) fn complete(&self, id: u64, outcome: Outcome) -> Delivery {
         let (entry, late) = {
             let mut table = self.lock();
             (table.open.remove(&id), table.late.remove(&id))
         };
         let (outcome, late) = match entry {
             Some(entry) => match entry.reply.send(outcome) {
-                Ok(()) => return Delivered::InTime,
+                Ok(()) => return Delivery::InTime,
                 // Its caller goes in this very moment.
                 Err(outcome) => (outcome, entry.late),
             },
             None => (outcome, late),
         };
-        let Some(late) = late else { return Delivered::Nowhere };
+        let Some(late) = late else { return Delivery::Nowhere };
         late(outcome);
-        Delivered::Late
+        Delivery::Late
     }
 
     /// Ends the requests that a broken message names. One that names none could be the answer to
@@ -158,25 +158,25 @@ mod tests {
 
     #[test]
     fn only_so_many_late_answers_are_waited_for_and_the_oldest_go_first() {
-        let pending = Pending::default();
+        let pending = PendingRequests::default();
         let last = MAX_LATE as u64 + 10;
         for id in 1..=last {
             drop(pending.open(id, Some(Box::new(drop))).unwrap());
             assert!(pending.give_up(id));
         }
         let gone = || Err(lost());
-        assert_eq!(pending.complete(10, gone()), Delivered::Nowhere);
-        assert_eq!(pending.complete(11, gone()), Delivered::Late);
-        assert_eq!(pending.complete(11, gone()), Delivered::Nowhere, "it is told once");
-        assert_eq!(pending.complete(last, gone()), Delivered::Late);
+        assert_eq!(pending.complete(10, gone()), Delivery::Nowhere);
+        assert_eq!(pending.complete(11, gone()), Delivery::Late);
+        assert_eq!(pending.complete(11, gone()), Delivery::Nowhere, "it is told once");
+        assert_eq!(pending.complete(last, gone()), Delivery::Late);
     }
 
     #[test]
     fn nothing_is_told_of_a_connection_that_has_ended() {
-        let pending = Pending::default();
+        let pending = PendingRequests::default();
         drop(pending.open(1, Some(Box::new(drop))).unwrap());
         pending.give_up(1);
         pending.close(&lost());
-        assert_eq!(pending.complete(1, Err(lost())), Delivered::Nowhere);
+        assert_eq!(pending.complete(1, Err(lost())), Delivery::Nowhere);
     }
 }

@@ -22,51 +22,52 @@ const FORMATS: [&str; 9] =
     ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
 /// A place in a schema and what is said of it.
-pub(super) type Place = (String, String);
+pub(super) type SchemaNote = (String, String);
 
 /// A schema in strict form, with what was left out.
-pub(super) struct Strict {
+pub(super) struct StrictSchema {
     pub(super) schema: Value,
-    pub(super) left_out: Vec<Place>,
+    pub(super) left_out: Vec<SchemaNote>,
 }
 
 /// The strict form of an object's schema.
 ///
 /// # Errors
 /// The place and the keyword that strict mode cannot say.
-pub(super) fn strict(schema: &Value) -> Result<Strict, Place> {
+pub(super) fn strict(schema: &Value) -> Result<StrictSchema, SchemaNote> {
     if schema.get("type") != Some(&json!("object")) {
         return Err((String::new(), "the arguments are not declared as one object".to_owned()));
     }
     let mut walk = Walk { left_out: Vec::new() };
-    let schema = walk.node(schema, &At { place: String::new(), depth: 0, choice: false })?;
-    Ok(Strict { schema, left_out: walk.left_out })
+    let schema =
+        walk.node(schema, &SchemaPosition { place: String::new(), depth: 0, choice: false })?;
+    Ok(StrictSchema { schema, left_out: walk.left_out })
 }
 
 struct Walk {
-    left_out: Vec<Place>,
+    left_out: Vec<SchemaNote>,
 }
 
-struct At {
+struct SchemaPosition {
     place: String,
     depth: usize,
     /// True inside of a choice, where a null could not be told from one of another branch.
     choice: bool,
 }
 
-impl At {
+impl SchemaPosition {
     fn step(&self, step: &str) -> Self {
         let place = format!("{}/{}", self.place, step.replace('~', "~0").replace('/', "~1"));
         Self { place, depth: self.depth + 1, choice: self.choice }
     }
 
-    fn fault<T>(&self, key: &str, what: &str) -> Result<T, Place> {
+    fn fault<T>(&self, key: &str, what: &str) -> Result<T, SchemaNote> {
         Err((self.step(key).place, what.to_owned()))
     }
 }
 
 impl Walk {
-    fn node(&mut self, schema: &Value, at: &At) -> Result<Value, Place> {
+    fn node(&mut self, schema: &Value, at: &SchemaPosition) -> Result<Value, SchemaNote> {
         let Some(fields) = schema.as_object() else { return Err(untyped(at)) };
         if at.depth > 2 * MAX_DEPTH {
             return Err((at.place.clone(), "it is nested too deeply".to_owned()));
@@ -94,8 +95,8 @@ impl Walk {
         fields: &Map<String, Value>,
         key: &str,
         value: &Value,
-        at: &At,
-    ) -> Result<Option<(String, Value)>, Place> {
+        at: &SchemaPosition,
+    ) -> Result<Option<(String, Value)>, SchemaNote> {
         let kept = |value: Value| Ok(Some((key.to_owned(), value)));
         match key {
             "properties" | "required" | "additionalProperties" => Ok(None),
@@ -125,7 +126,7 @@ impl Walk {
         }
     }
 
-    fn named(&mut self, schemas: &Value, at: &At) -> Result<Value, Place> {
+    fn named(&mut self, schemas: &Value, at: &SchemaPosition) -> Result<Value, SchemaNote> {
         let Some(schemas) = schemas.as_object() else { return Err(untyped(at)) };
         let mut out = Map::new();
         for (name, schema) in schemas {
@@ -134,11 +135,11 @@ impl Walk {
         Ok(Value::Object(out))
     }
 
-    fn choice(&mut self, branches: &Value, at: &At) -> Result<Value, Place> {
+    fn choice(&mut self, branches: &Value, at: &SchemaPosition) -> Result<Value, SchemaNote> {
         let Some(branches) = branches.as_array() else { return Err(untyped(at)) };
         let mut out = Vec::new();
         for (index, branch) in branches.iter().enumerate() {
-            let at = At { choice: true, ..at.step(&index.to_string()) };
+            let at = SchemaPosition { choice: true, ..at.step(&index.to_string()) };
             out.push(self.node(branch, &at)?);
         }
         Ok(Value::Array(out))
@@ -149,8 +150,8 @@ impl Walk {
         &mut self,
         fields: &Map<String, Value>,
         out: &mut Map<String, Value>,
-        at: &At,
-    ) -> Result<(), Place> {
+        at: &SchemaPosition,
+    ) -> Result<(), SchemaNote> {
         if fields.get("additionalProperties").is_some_and(|more| *more != json!(false)) {
             return at.fault("additionalProperties", "strict mode has no open objects");
         }
@@ -181,7 +182,7 @@ impl Walk {
     }
 }
 
-fn untyped(at: &At) -> Place {
+fn untyped(at: &SchemaPosition) -> SchemaNote {
     (at.place.clone(), "it may be of any type".to_owned())
 }
 

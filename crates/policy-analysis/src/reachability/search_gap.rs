@@ -4,7 +4,7 @@ use weaver_types::IdError;
 
 /// What was left out of a search, or stopped it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Incomplete {
+pub(super) enum SearchGap {
     /// Patterns whose combinations were not all covered.
     #[error("the patterns of {subject} have more combinations than were tried")]
     Patterns {

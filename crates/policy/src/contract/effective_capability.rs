@@ -6,7 +6,7 @@ use weaver_types::{
 };
 
 use super::ContractResolver;
-use super::resolved::ResolvedContract;
+use super::contract_resolver::ResolvedContract;
 use crate::critical;
 use crate::error::ContractError;
 

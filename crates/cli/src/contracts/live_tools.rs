@@ -10,15 +10,15 @@ use weaver_policy::PolicySet;
 use weaver_text::escape;
 use weaver_types::{Capability, CapabilityId, Clock as _, SystemClock, UpstreamName};
 
-use super::args::From;
+use super::args::ToolSource;
+use super::contract_standing::ContractStanding;
 use super::output;
-use super::standing::Standing;
 use crate::{Exit, Failure};
 
 /// The surface that is all servers together.
 pub(crate) const KERNEL: &str = "kernel";
 /// The configuration, its documents, and what its servers list.
-pub(crate) struct Live {
+pub(crate) struct LiveTools {
     pub(crate) config: Config,
     pub(crate) policy: PolicySet,
     /// What each server proposes.
@@ -39,9 +39,9 @@ pub(super) fn ask(
         .map_err(|error| Failure::new(Exit::Internal, "contracts.runtime", error))
 }
 
-impl Live {
+impl LiveTools {
     /// Connects the servers of the surface and lists their tools.
-    pub(crate) fn look(from: &From, surface: &str) -> Result<Self, Failure> {
+    pub(crate) fn look(from: &ToolSource, surface: &str) -> Result<Self, Failure> {
         let config = config::load(&from.config)?;
         let now = SystemClock::default().now();
         let policy = config::load_policy(&config, from.unsigned_development, now)?;
@@ -65,8 +65,8 @@ impl Live {
     }
 
     /// How each of the tools stands.
-    pub(super) fn standings<'a>(&'a self, known: &'a Baselines) -> Vec<Standing<'a>> {
-        self.tools.values().map(|tool| Standing::of(tool, &self.policy, known)).collect()
+    pub(super) fn standings<'a>(&'a self, known: &'a Baselines) -> Vec<ContractStanding<'a>> {
+        self.tools.values().map(|tool| ContractStanding::of(tool, &self.policy, known)).collect()
     }
 
     /// Who was away and what cannot be used, for the terminal.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::decoded::decode;
+use super::decoded_runs::decode;
 use super::digit_run::{DigitRun, Encoding, sextet};
 use super::edit::Edits;
 use super::layer::{Layer, Layers};
