@@ -52,7 +52,7 @@ impl CallRoute {
         }
     }
 
-    /// Calls a second that so many callers reach together.
+    /// The calls a second that this number of callers reaches together.
     pub(crate) async fn rate(&self, callers: usize, each: usize) -> Result<f64, Failure> {
         let End::Server(upstream) = &self.end else { return Err("no server".into()) };
         let start = Instant::now();

@@ -71,7 +71,7 @@ fn misspelt(text: &str) -> String {
     words.iter().enumerate().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// After so many accepted requests for each tool.
+/// After this number of accepted requests for each tool.
 fn lessons(set: &Set, router: &Router) -> Result<Value, Failure> {
     let (mut lessons, now) = (Lessons::default(), Timestamp::from_micros(0));
     for item in &set.items {

@@ -131,7 +131,7 @@ impl Desk {
         })
     }
 
-    /// Lays out the results of so many calls.
+    /// Prepares the results of the given number of calls.
     pub fn lay_out(&self, calls: usize) {
         self.rows.laid_out().resize(calls, self.rows.each.clone());
     }

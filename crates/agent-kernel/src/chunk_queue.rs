@@ -1,4 +1,4 @@
-//! From a function that may block to a stream: a bounded queue of chunks.
+//! A bounded queue of chunks that turns a blocking function into a stream.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};

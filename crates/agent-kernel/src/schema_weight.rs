@@ -254,7 +254,7 @@ mod tests {
         assert!(weigh(&json!({ "description": "x".repeat(300_000) })).is_err());
     }
 
-    /// A schema in so many lists, one in the other.
+    /// A schema inside the given number of nested lists.
     fn nested(lists: usize) -> Value {
         (0..lists).fold(json!(true), |inner, _| json!([inner]))
     }

@@ -173,7 +173,7 @@ fn is_small(value: &Value) -> bool {
     parts_within(value, MAX_PARTS).is_some()
 }
 
-/// What of so many parts a value leaves; none where it has more.
+/// How many of the allowed parts a value leaves; `None` where it has more.
 fn parts_within(value: &Value, mut left: usize) -> Option<usize> {
     let mut open = vec![value];
     while let Some(value) = open.pop() {

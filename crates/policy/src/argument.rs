@@ -78,10 +78,10 @@ pub struct ArgumentPredicate {
     /// stands for the names below it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub domains: Vec<String>,
-    /// At least so many characters or items.
+    /// The least number of characters or items.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_length: Option<u32>,
-    /// At most so many characters or items.
+    /// The greatest number of characters or items.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_length: Option<u32>,
     /// The value was found in one of these.

@@ -1,4 +1,4 @@
-//! What hides a value in text, undone, with the way back to the input.
+//! Decodes text encodings (Base64, percent, entities …) and maps offsets back to the input.
 //!
 //! A scanner that looks for values in plain text misses one that is percent-encoded, split by
 //! zero-width characters or wrapped in base64. [`views`] gives the other readings of a text: a

@@ -1,4 +1,4 @@
-//! What is registered: by id, and by what its id looks like.
+//! The registered capabilities, by id and by the skeleton of their ids.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(found(&[&everywhere, &longer, &other], goal)[0], "alpha.box");
     }
 
-    /// A text of so many words, none of which is asked for.
+    /// A text of the given number of words, none of which is asked for.
     fn filler(words: usize) -> String {
         (0..words).map(|n| format!("filler{n}")).collect::<Vec<_>>().join(" ")
     }

@@ -1,4 +1,4 @@
-//! What was left out, in pieces that builds share.
+//! The items that a build left out, in pieces that builds share.
 
 use std::fmt;
 use std::sync::Arc;

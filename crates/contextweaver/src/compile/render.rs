@@ -1,4 +1,4 @@
-//! What is sent: sections as one text, or as messages of a provider.
+//! Renders sections as one text, or as the messages of a provider.
 
 use std::sync::Arc;
 

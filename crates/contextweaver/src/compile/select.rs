@@ -17,8 +17,8 @@ use crate::compile::shortening::Shortener;
 use crate::compile::shown_sections::{ShownSections, TargetSections};
 use crate::compile::{ContextLog, Format, Request};
 
-/// After so many counts of the whole, half of what was chosen goes at once, and nothing is tried
-/// again. Only a counter for which a whole is more than its parts comes so far.
+/// After this number of counts of the whole context, half of what was chosen goes at once, and
+/// nothing is tried again. Only a counter for which a whole is more than its parts comes so far.
 const MAX_COUNTS: usize = 64;
 
 /// What was chosen.

@@ -1,4 +1,4 @@
-//! What was taken into a context and what was left out.
+//! The numbers of a build: what went into the context and what did not.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What an item needs, behind it.
+//! Puts the dependencies of an item behind it.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,4 +1,4 @@
-//! How much memory takes.
+//! The limits on the size of memory.
 
 use serde_json::Value;
 use weaver_text::escape;

@@ -1,4 +1,4 @@
-//! What goes with a value that is written.
+//! The options of a write to memory.
 
 use std::time::Duration;
 

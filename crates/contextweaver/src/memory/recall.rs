@@ -1,4 +1,4 @@
-//! What of durable memory bears on a query, as items for the head of a context.
+//! Recalls what bears on a query from durable memory, as items for the head of a context.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How sure a ranking is of its first item.
+//! The confidence of a ranking in its first item.
 
 use serde::Serialize;
 

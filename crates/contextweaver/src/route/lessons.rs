@@ -1,4 +1,4 @@
-//! What was learned from routes that were accepted.
+//! Lessons learned from accepted routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How near items are to a query by what they mean.
+//! The similarity in meaning between items and a query.
 
 use weaver_types::CapabilityId;
 

@@ -1,4 +1,4 @@
-//! What is asked of a confinement.
+//! The confinement that an operator asks for.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

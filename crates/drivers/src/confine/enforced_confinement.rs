@@ -1,4 +1,4 @@
-//! What is really enforced.
+//! The confinement that the kernel really enforces.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! How an upstream server is reached, and the bounds it is held to.
+//! The configuration of an upstream server: how it is reached, and its limits.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Where messages from the server arrive.
+//! The inbox for messages from the server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

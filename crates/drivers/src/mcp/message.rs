@@ -1,4 +1,4 @@
-//! What one message from a server is, before anybody trusts it.
+//! Classifies a message from a server before anything trusts it.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Which reply belongs to which request.
+//! Matches replies to pending requests.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

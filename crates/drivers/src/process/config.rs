@@ -1,4 +1,4 @@
-//! How a program is called.
+//! The configuration of a program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What a program left behind, as a result.
+//! Turns the output of a program into a result.
 
 use std::process::ExitStatus;
 

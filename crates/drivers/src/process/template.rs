@@ -1,4 +1,4 @@
-//! From the arguments of a call to the arguments of a program.
+//! Fills the arguments of a program from the arguments of a call.
 
 use std::collections::BTreeSet;
 

@@ -119,7 +119,7 @@ impl<'a> ValueRenderer<'a> {
         Self { redactor, limits, walk: ValueRedactor::new(redactor, limits.names(), bounds, shown) }
     }
 
-    /// One that shows so much of each list, object and text, and so many levels.
+    /// A renderer with limits for each list, object and text, and for the depth.
     pub(crate) fn with_bounds(
         redactor: &'a Redactor,
         limits: &'a Limits,

@@ -9,11 +9,11 @@ const START: &str = "[cut: ";
 /// Why something was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CutReason {
-    /// It lies deeper than so many levels of lists and objects.
+    /// It is nested deeper than this number of lists and objects.
     Depth(usize),
-    /// It is JSON in strings, deeper than so many levels of strings.
+    /// It is JSON within strings, nested deeper than this number of strings.
     Strings(usize),
-    /// It comes after so many values.
+    /// It follows the last of this number of values.
     Values(usize),
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// Room for so many rows in all.
+    /// The most rows in all.
     pub(super) fn new(lines: Lines, window: RowWindow, room: usize) -> Self {
         Self {
             lines,
@@ -140,7 +140,7 @@ impl Intake {
         self.room
     }
 
-    /// All rows that waited were taken; so many of them were shown.
+    /// Notes that all waiting rows were taken, and how many of them were shown.
     pub(super) fn shown(&mut self, rows: usize) {
         self.rows.clear();
         self.size = 0;

@@ -346,7 +346,7 @@ fn assign(assignment: &mut Assignment, variable: usize, place: Option<usize>) {
     }
 }
 
-/// A justification of exactly so many characters, none of which is lost when it is trimmed.
+/// A justification of exactly `length` characters, none of which is lost when it is trimmed.
 fn justification_text(length: u32) -> String {
     let words = "because it has been asked for and is needed now ";
     let length = usize::try_from(length).unwrap_or(usize::MAX);

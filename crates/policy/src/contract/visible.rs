@@ -1,4 +1,4 @@
-//! Who may know of a capability.
+//! The visibility of a capability to a principal.
 
 use weaver_types::{Capability, Principal, Rung};
 

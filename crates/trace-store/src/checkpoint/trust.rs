@@ -1,4 +1,4 @@
-//! Who is believed.
+//! The keys that a reader trusts, and the checkpoints that they verify.
 
 use super::key::{KeyUse, VerifierKey};
 use super::witness::{self, Cosignature};

@@ -186,7 +186,8 @@ fn reason_or_other(facts: &Facts) -> String {
     facts.reason().unwrap_or("_OTHER").to_owned()
 }
 
-/// The span of a call: 16 hexadecimal digits of its id where it has so many, as results name it.
+/// The span of a call: the first 16 hexadecimal digits of its id, as results name it. An id with
+/// fewer is hashed.
 fn span_id(call: &str) -> String {
     let id = call.strip_prefix("call_").unwrap_or(call);
     let digits: String = id.chars().filter(char::is_ascii_hexdigit).take(16).collect();

@@ -1,4 +1,4 @@
-//! What may never be pruned.
+//! The rules of what may never be pruned.
 
 use std::collections::BTreeSet;
 

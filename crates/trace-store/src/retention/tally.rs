@@ -1,4 +1,4 @@
-//! What a sweep did, or would do.
+//! The totals of a sweep: what it did, or would do.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a verification proved, and what it could not.
+//! The report of a verification: what it proved, and what it could not.
 
 use weaver_types::Timestamp;
 use weaver_types::ledger::Head;

@@ -35,7 +35,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// An empty one, with room for so many bytes.
+    /// An empty buffer with a capacity in bytes.
     #[must_use]
     pub fn with_room(room: usize) -> Self {
         Self { bytes: vec![0; room], len: 0 }

@@ -1,4 +1,4 @@
-//! How far a text stands for itself between quotes.
+//! Finds the prefix of a text that needs no escapes in a JSON string.
 
 /// Bytes that are looked at together, which compiles to vector code.
 const BLOCK: usize = 16;

@@ -1,4 +1,4 @@
-//! Where the list of rows stands in a text, and where its items begin.
+//! Locates the list of rows in a text, and its items.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Where the denied files and folders are.
+//! Resolves the denied files and folders.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -126,7 +126,7 @@ fn weight(value: &Value) -> usize {
     }
 }
 
-/// A value whose lists have at most so many items, at every depth.
+/// The value with at most `items` items in each list, at every depth.
 pub(super) fn with_lists_of(value: &Value, items: usize) -> Value {
     match value {
         Value::Array(list) => {

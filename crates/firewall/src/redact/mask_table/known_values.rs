@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::entry::{Entry, Form};
 
-/// The most values that one run gives out, and their bytes: so many are looked for.
+/// The most values, and bytes of them, that are looked for in one run.
 pub(super) const MAX_GIVEN_OUT: (usize, usize) = (1_000, 256 * 1024);
 /// The longest piece of a value that is looked for, in bytes.
 const PIECE: usize = 256;

@@ -1,4 +1,4 @@
-//! What a name tells about the value that it is given.
+//! Classifies a name by the kind of secret that it announces.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! What becomes of texts once they are redacted.
+//! Processes texts after their redaction: cuts them, escapes them, or leaves them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
