@@ -48,11 +48,11 @@ pub(crate) fn scan(
         let from = end.saturating_sub(page);
         let count = usize::try_from(end.saturating_sub(from)).unwrap_or(MAX_PAGE);
         for event in ledger.events(from, count)?.iter().rev() {
-            let told = read(event)?;
-            if told.at < since {
+            let log_event = read(event)?;
+            if log_event.at < since {
                 return Ok(true);
             }
-            see(&told);
+            see(&log_event);
         }
         end = from;
     }

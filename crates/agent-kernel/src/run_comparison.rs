@@ -38,7 +38,7 @@ struct ComparedRun {
     /// Changes that the log told of before the records were read.
     at_least: u64,
     /// Whether there are events of it, and a record.
-    told: bool,
+    in_log: bool,
     recorded: bool,
     /// What the record says; nothing where it cannot be read.
     stored: Option<RunState>,
@@ -74,7 +74,7 @@ pub fn compare_runs(
     let mut runs: HashMap<RunId, ComparedRun, RandomState> = HashMap::default();
     each(events, &mut |run, change| {
         let known = entry(&mut runs, run)?;
-        known.told = true;
+        known.in_log = true;
         known.at_least += u64::from(matches!(change, Change::Of(_)));
         Some(())
     })?;
@@ -100,7 +100,7 @@ pub fn compare_runs(
             Change::Gone => known.gone = true,
             Change::None => {}
         }
-        known.told = true;
+        known.in_log = true;
         Some(())
     })?;
     let mut done = RunComparison { proven: 0, pruned: 0, bad: None };
@@ -125,7 +125,7 @@ impl ComparedRun {
     }
 
     fn judge(&self) -> Option<RunFault> {
-        match (self.told, self.recorded) {
+        match (self.in_log, self.recorded) {
             (false, _) => Some(RunFault::Planted),
             _ if self.gone => Some(RunFault::Pruned),
             // Others may note something of a run that never took a step.

@@ -232,18 +232,18 @@ mod tests {
     fn what_comes_when_nobody_waits_is_told_once_and_given_to_nobody() {
         let workers = Workers::new(1);
         let (release, gate) = mpsc::channel::<()>();
-        let (tell, told) = mpsc::channel();
+        let (sender, received) = mpsc::channel();
         let work = workers.run(
             move || {
                 let _ = gate.recv();
                 Ok(RawResult::text("late"))
             },
-            move |result| tell.send(result.is_ok()).unwrap(),
+            move |result| sender.send(result.is_ok()).unwrap(),
         );
         drop(work);
         release.send(()).unwrap();
-        assert_eq!(told.recv(), Ok(true));
-        assert!(told.recv().is_err(), "once");
+        assert_eq!(received.recv(), Ok(true));
+        assert!(received.recv().is_err(), "once");
     }
 
     #[test]
@@ -274,16 +274,16 @@ mod tests {
             |_| (),
         );
         begins.recv().unwrap();
-        let (tell, told) = mpsc::channel();
+        let (sender, received) = mpsc::channel();
         let other = workers.run(
             move || {
-                tell.send(()).unwrap();
+                sender.send(()).unwrap();
                 Ok(RawResult::text("done"))
             },
             |_| (),
         );
         assert_eq!(
-            told.recv_timeout(Duration::from_secs(10)),
+            received.recv_timeout(Duration::from_secs(10)),
             Ok(()),
             "it has a thread of its own"
         );

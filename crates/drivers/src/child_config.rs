@@ -62,7 +62,7 @@ impl ChildConfinement {
         enforced: &EnforcedConfinement,
         refusal: &Refusal,
     ) -> Option<String> {
-        explain((&self.confinement, self.setting.as_deref()), enforced, refusal)
+        explain(&self.confinement, self.setting.as_deref(), enforced, refusal)
     }
 }
 

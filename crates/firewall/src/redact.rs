@@ -136,7 +136,7 @@ impl Redactor {
     }
 
     /// The same with a mask that says nothing in place of every value.
-    pub(crate) fn plain(&self) -> Self {
+    pub(crate) fn without_masks(&self) -> Self {
         Self { masks: None, ..self.clone() }
     }
 

@@ -22,19 +22,24 @@ pub(crate) struct ProgressOutlet {
     pub(crate) slot: Arc<ProgressSlot>,
     sink: ProgressSink,
     /// A message was passed on.
-    told: AtomicBool,
+    reported: AtomicBool,
     /// The end of all messages so far, as the driver gave them.
     before: Mutex<String>,
 }
 
 impl ProgressOutlet {
     pub(crate) fn new(sink: ProgressSink) -> Self {
-        Self { slot: Arc::default(), sink, told: AtomicBool::new(false), before: Mutex::default() }
+        Self {
+            slot: Arc::default(),
+            sink,
+            reported: AtomicBool::new(false),
+            before: Mutex::default(),
+        }
     }
 
     /// True when a message was passed on: words of the tool were shown.
     pub(crate) fn has_reported(&self) -> bool {
-        self.told.load(Ordering::Relaxed)
+        self.reported.load(Ordering::Relaxed)
     }
 
     /// Reports progress; its message only where there is a firewall to redact it.
@@ -48,7 +53,7 @@ impl ProgressOutlet {
             shown
         });
         if message.is_some() {
-            self.told.store(true, Ordering::Relaxed);
+            self.reported.store(true, Ordering::Relaxed);
         }
         (self.sink)(Progress { message, ..report });
     }

@@ -18,7 +18,7 @@ pub(crate) struct ReleaseConsumption {
     pub(crate) batch: Batch,
     pub(crate) noted: ReleaseEffect,
     /// What the intent says of it.
-    pub(crate) told: Value,
+    pub(crate) evidence: Value,
 }
 
 /// What memory has to know once it is committed.
@@ -67,9 +67,9 @@ impl Kernel {
                 let version = Some(hold.version).filter(|version| *version > 0)?;
                 batch.expect.push(Expect { key: key(tenant, &request.id), version: Some(version) });
                 batch.put.push(form.put(tenant)?);
-                let told = json!({ "request": request.id, "people": release.people() });
+                let evidence = json!({ "request": request.id, "people": release.people() });
                 let noted = ReleaseEffect::Hold { version: version.saturating_add(1), form };
-                Some(ReleaseConsumption { batch, noted, told })
+                Some(ReleaseConsumption { batch, noted, evidence })
             }
             HoldRelease::Standing { used, release } => {
                 let mut state = used.state.clone();
@@ -78,12 +78,12 @@ impl Kernel {
                 let version = Some(used.version);
                 batch.expect.push(Expect { key: standing::key(tenant, id), version });
                 batch.put.push(standing::put(tenant, &state)?);
-                let told = json!({
+                let evidence = json!({
                     "standing": id, "people": release.people(), "use": state.used(),
                 });
                 let version = used.version.saturating_add(1);
                 let noted = ReleaseEffect::Standing(Box::new(StandingRecord { version, state }));
-                Some(ReleaseConsumption { batch, noted, told })
+                Some(ReleaseConsumption { batch, noted, evidence })
             }
         }
     }

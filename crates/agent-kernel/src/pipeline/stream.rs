@@ -131,11 +131,10 @@ impl Kernel {
         loop {
             let time = limit.saturating_sub(self.clock.monotonic().saturating_sub(began));
             let spent = watch.spent_amounts();
-            let room = watch
-                .room
-                .as_mut()
-                .map_or(Ok(()), |room| room.again(spent, AttemptNeeds { time, price }));
-            if let Err(reached) = room {
+            let reservation = watch.reservation.as_mut().map_or(Ok(()), |reservation| {
+                reservation.again(spent, AttemptNeeds { time, price })
+            });
+            if let Err(reached) = reservation {
                 let error = DriverError::Failed(reached.to_string());
                 return StreamResult::broken(StreamEnd::Cancelled, error);
             }

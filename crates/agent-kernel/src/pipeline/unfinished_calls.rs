@@ -68,11 +68,11 @@ pub(crate) struct OpenCallGuard<'k> {
     pub(crate) open: OpenCall,
     pub(crate) effects: Effects,
     pub(crate) over: bool,
-    pub(crate) told: bool,
+    pub(crate) reported: bool,
     /// A call that can be given up without leaving anything open: its end is then `cancelled`.
     pub(crate) harmless: bool,
     /// What it has set aside of the run's budget.
-    pub(crate) room: Option<BudgetReservation>,
+    pub(crate) reservation: Option<BudgetReservation>,
     /// Execution time so far, pauses excluded.
     pub(crate) spent: Duration,
     /// What it cost so far.
@@ -84,7 +84,9 @@ pub(crate) struct OpenCallGuard<'k> {
 impl OpenCallGuard<'_> {
     /// How long the next attempt, or the wait for the next chunk, may take.
     pub(crate) fn time_left(&self, limit: Duration) -> Duration {
-        self.room.as_ref().map_or(limit, |room| room.time(self.spent).min(limit))
+        self.reservation
+            .as_ref()
+            .map_or(limit, |reservation| reservation.time(self.spent).min(limit))
     }
 
     /// What the attempts took so far.
@@ -106,7 +108,7 @@ impl OpenCallGuard<'_> {
 
     /// Tells those who watch the run that the call is over; `None` when nothing of it was shown.
     pub(crate) fn tell(&mut self, label: Option<&Label>) {
-        if std::mem::replace(&mut self.told, true) {
+        if std::mem::replace(&mut self.reported, true) {
             return;
         }
         let clean = Label::clean();

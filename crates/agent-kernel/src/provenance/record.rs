@@ -257,10 +257,10 @@ mod tests {
             ("call_1", text("{\"kind\":\"user\",\"more\":1,\"v\":1}"), Some("more")),
         ] {
             let mut index = Index::default();
-            let told = take(&mut index, name, &value).err().map(|error| error.to_string());
+            let failure = take(&mut index, name, &value).err().map(|error| error.to_string());
             match problem {
-                None => assert_eq!(told, None),
-                Some(problem) => assert!(told.unwrap().contains(problem), "{problem}"),
+                None => assert_eq!(failure, None),
+                Some(problem) => assert!(failure.unwrap().contains(problem), "{problem}"),
             }
         }
         let mut index = Index::default();

@@ -1,4 +1,4 @@
-//! What changed from one version of an item to another.
+//! The differences between two versions of an item.
 
 use contextweaver::catalog::SelectableItem;
 use serde_json::{Value, json};
@@ -10,8 +10,22 @@ use DriftClass::{AuthorityWidening, Breaking, Compatible, Documentation};
 /// One item that changed.
 pub(super) struct ItemChange {
     pub(super) id: String,
-    /// Place, what, class.
-    pub(super) changes: Vec<(String, String, DriftClass)>,
+    pub(super) changes: Vec<FieldChange>,
+}
+
+/// One difference between the versions.
+pub(super) struct FieldChange {
+    /// The field in which it is.
+    pub(super) place: String,
+    /// What is different, in words.
+    pub(super) what: String,
+    pub(super) class: DriftClass,
+}
+
+impl FieldChange {
+    fn new(place: &str, what: &str, class: DriftClass) -> Self {
+        Self { place: place.to_owned(), what: what.to_owned(), class }
+    }
 }
 
 impl ItemChange {
@@ -26,19 +40,19 @@ impl ItemChange {
             (Ok(a), Ok(b)) => {
                 let drift = Drift::between(&a, &b);
                 let told = drift.changes().iter();
-                changes.extend(told.map(|c| (c.place.clone(), c.what.to_owned(), c.class)));
+                changes.extend(told.map(|c| FieldChange::new(&c.place, c.what, c.class)));
                 // More changes than are told count as the drift does.
-                if drift.class() > changes.iter().map(|(_, _, class)| *class).max()
+                if drift.class() > changes.iter().map(|change| change.class).max()
                     && let Some(class) = drift.class()
                 {
-                    changes.push(("…".to_owned(), "more changed than is told".to_owned(), class));
+                    changes.push(FieldChange::new("…", "more changed than is told", class));
                 }
             }
             // What cannot be a capability cannot be compared as one.
             _ => {
                 let what =
                     "cannot be compared: the old or the new version is not a valid capability";
-                changes.push(("item".to_owned(), what.to_owned(), AuthorityWidening));
+                changes.push(FieldChange::new("item", what, AuthorityWidening));
             }
         }
         beside(before, after, &mut changes);
@@ -46,13 +60,13 @@ impl ItemChange {
     }
 
     pub(super) fn class(&self) -> DriftClass {
-        self.changes.iter().map(|(_, _, class)| *class).max().unwrap_or(Documentation)
+        self.changes.iter().map(|change| change.class).max().unwrap_or(Documentation)
     }
 
     pub(super) fn as_json(&self) -> Value {
-        let changes = self.changes.iter().map(
-            |(place, what, class)| json!({ "place": place, "what": what, "class": class.as_str() }),
-        );
+        let changes = self.changes.iter().map(|FieldChange { place, what, class }| {
+            json!({ "place": place, "what": what, "class": class.as_str() })
+        });
         json!({
             "id": self.id,
             "class": self.class().as_str(),
@@ -62,10 +76,10 @@ impl ItemChange {
 }
 
 /// What an item has beside a capability.
-fn beside(a: &SelectableItem, b: &SelectableItem, changes: &mut Vec<(String, String, DriftClass)>) {
+fn beside(a: &SelectableItem, b: &SelectableItem, changes: &mut Vec<FieldChange>) {
     let mut add = |differs: bool, place: &str, class| {
         if differs {
-            changes.push((place.to_owned(), format!("{place} changed"), class));
+            changes.push(FieldChange::new(place, &format!("{place} changed"), class));
         }
     };
     add(a.kind != b.kind, "kind", Breaking);
@@ -80,9 +94,8 @@ fn beside(a: &SelectableItem, b: &SelectableItem, changes: &mut Vec<(String, Str
     add(a.metadata != b.metadata, "metadata", Documentation);
     // Undeclared and the most dangerous are one capability, and two things to a reader.
     let declared = a.effects.is_some() != b.effects.is_some();
-    let told = changes.iter().any(|(place, ..)| place == "effects");
+    let told = changes.iter().any(|change| change.place == "effects");
     if declared && !told {
-        let what = "effects declared, or no longer".to_owned();
-        changes.push(("effects".to_owned(), what, Documentation));
+        changes.push(FieldChange::new("effects", "effects declared, or no longer", Documentation));
     }
 }

@@ -102,7 +102,8 @@ fn path(line: &str) -> Option<PathBuf> {
 
 /// What this confinement has to do with a refusal, in a line; nothing where files are not confined.
 pub(crate) fn explain(
-    (confinement, setting): (&Confinement, Option<&str>),
+    confinement: &Confinement,
+    setting: Option<&str>,
     enforced: &EnforcedConfinement,
     refusal: &Refusal,
 ) -> Option<String> {

@@ -163,7 +163,7 @@ impl Tool {
         let (outgoing, secrets) =
             request.with_secrets().await.map_err(Failure::into_driver_error)?;
         let secrets: Vec<&str> = secrets.iter().map(super::Secret::expose).collect();
-        let sent = pieces::send(&self.web, outgoing, (&self.form.content, &secrets), &chunks).await;
+        let sent = pieces::send(&self.web, outgoing, &self.form.content, &secrets, &chunks).await;
         let mut summary = match sent {
             Ok(summary) => summary,
             Err(pieces::ReadFailure::Failed(failure)) => {

@@ -108,13 +108,14 @@ impl<'s> Reader<'s> {
 pub(super) async fn send(
     web: &RestrictedClient,
     outgoing: OutgoingRequest,
-    (types, secrets): (&[String], &[&str]),
+    types: &[String],
+    secrets: &[&str],
     chunks: &Chunks,
 ) -> Result<StreamSummary, ReadFailure> {
     let mut begun = web.send_streaming(outgoing).await?;
     let mut reader = Reader::of(&begun.headers, secrets);
     if reader.how == Pieces::Whole {
-        return whole(begun, (types, secrets), chunks).await;
+        return whole(begun, types, secrets, chunks).await;
     }
     if !media::is_declared(&begun.headers, types) {
         return Err(begun.failed(Refusal::Content).into());
@@ -136,7 +137,8 @@ pub(super) async fn send(
 
 async fn whole(
     mut begun: super::web::StreamingResponse,
-    (types, secrets): (&[String], &[&str]),
+    types: &[String],
+    secrets: &[&str],
     chunks: &Chunks,
 ) -> Result<StreamSummary, ReadFailure> {
     let mut body = Vec::new();

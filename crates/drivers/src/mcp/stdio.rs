@@ -47,7 +47,8 @@ impl StdioLink {
     /// Starts the child and the tasks that serve its pipes.
     pub(crate) fn start(
         config: &StdioConfig,
-        (limits, redactor): (&Limits, Option<&Redactor>),
+        limits: &Limits,
+        redactor: Option<&Redactor>,
         inbox: Arc<Inbox>,
     ) -> Result<Self, McpError> {
         let refused = |error: SpawnError| McpError::Spawn {

@@ -51,11 +51,13 @@ impl Wire {
     /// Starts the child, or prepares the HTTP client. Nothing is said yet.
     pub(crate) fn open(config: Arc<UpstreamConfig>) -> Result<Self, McpError> {
         let inbox = Arc::new(Inbox::new(&config));
-        let bounds = (&config.limits, config.redactor.as_ref());
         let link = match &config.endpoint {
-            Endpoint::Stdio(stdio) => {
-                Link::Stdio(StdioLink::start(stdio, bounds, Arc::clone(&inbox))?)
-            }
+            Endpoint::Stdio(stdio) => Link::Stdio(StdioLink::start(
+                stdio,
+                &config.limits,
+                config.redactor.as_ref(),
+                Arc::clone(&inbox),
+            )?),
             Endpoint::Http(http) => {
                 Link::Http(Arc::new(HttpLink::new(http, &config.limits, Arc::clone(&inbox))?))
             }

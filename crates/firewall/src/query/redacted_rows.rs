@@ -9,7 +9,7 @@ use crate::redact::{Counts, Redactor};
 
 /// The rows of one part.
 const PART: usize = 1_000;
-/// A walk over a whole value looks at so many values; what may have more is redacted as a whole.
+/// The most values that a walk over a whole value looks at. What may have more is redacted whole.
 const MAX_VALUES: usize = 4_000_000;
 
 /// The rows, redacted as the whole value would be. None where what stands beside them might matter
@@ -30,11 +30,11 @@ pub(super) fn rows(
         Some(key) => Value::Object(Map::from_iter([(key.to_owned(), Value::Array(list))])),
     };
     // No mask is given out for what is only looked at.
-    let plain = redactor.plain();
-    list_in(redact(&plain, &alone(rows.row(0).into_iter().collect())))?;
+    let without_masks = redactor.without_masks();
+    list_in(redact(&without_masks, &alone(rows.row(0).into_iter().collect())))?;
     // Masks are numbered in the order of the text: what comes after the rows must have none.
     let after = after_list(rows);
-    if redact(&plain, &after) != after {
+    if redact(&without_masks, &after) != after {
         return None;
     }
     let frame = redact(redactor, &rows.with_list(Vec::new()));

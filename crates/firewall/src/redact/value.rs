@@ -187,7 +187,7 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
     /// A name: redacted, then finished. What is learned of it is added to its meaning.
     pub(crate) fn key<'k>(&mut self, of: &mut FieldName<'k>) -> Cow<'k, str> {
         let FieldName { name, meaning } = of;
-        if meaning.plain {
+        if meaning.shown_unchanged {
             return Cow::Borrowed(name);
         }
         let redacted = if meaning.clean {
@@ -195,7 +195,7 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
         } else {
             match self.redactor.plain_words(name) {
                 Some(how) if self.postprocess.is_plain(how) => {
-                    *meaning = FieldMeaning { clean: true, plain: true, ..*meaning };
+                    *meaning = FieldMeaning { clean: true, shown_unchanged: true, ..*meaning };
                     return Cow::Borrowed(name);
                 }
                 Some(_) => Cow::Borrowed(*name),
@@ -203,9 +203,9 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
             }
         };
         let clean = redacted == *name;
-        let (shown, plain) = self.postprocess.key(redacted);
+        let (shown, shown_unchanged) = self.postprocess.key(redacted);
         if clean {
-            *meaning = FieldMeaning { clean, plain, ..*meaning };
+            *meaning = FieldMeaning { clean, shown_unchanged, ..*meaning };
         }
         shown
     }

@@ -66,6 +66,13 @@ pub struct Stage<'a> {
     store: Store,
 }
 
+/// What a kernel needs of the process that it runs in.
+struct HostPorts {
+    store: Store,
+    clock: Arc<ManualClock>,
+    random: Arc<dyn Random>,
+}
+
 impl<'a> Stage<'a> {
     /// Opens a kernel with every tool that the scenario calls.
     ///
@@ -86,7 +93,7 @@ impl<'a> Stage<'a> {
             true => Store::on_disk(random.as_ref())?,
             false => Store::Memory,
         };
-        let stage = Self::assembled(documents, scenario, (store, clock, random), run)?;
+        let stage = Self::assembled(documents, scenario, HostPorts { store, clock, random }, run)?;
         stage.take_standings()?;
         Ok(stage)
     }
@@ -112,15 +119,16 @@ impl<'a> Stage<'a> {
         let same = before.run_id;
         drop((kernel, ledger, registry));
         let run = run(clock.as_ref(), random.as_ref())?.named(same);
-        Self::assembled(documents, scenario, (store, clock, random), run)
+        Self::assembled(documents, scenario, HostPorts { store, clock, random }, run)
     }
 
     fn assembled(
         documents: &'a Documents,
         scenario: &'a Scenario,
-        (store, clock, random): (Store, Arc<ManualClock>, Arc<dyn Random>),
+        ports: HostPorts,
         run: RunContext,
     ) -> Result<Self, ReplayError> {
+        let HostPorts { store, clock, random } = ports;
         let own = || Arc::clone(&clock) as Arc<dyn Clock>;
         let ledger = store.open(own(), &random)?;
         let registry = Arc::new(Registry::new());

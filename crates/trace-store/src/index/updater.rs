@@ -48,14 +48,20 @@ impl IndexUpdater {
     }
 }
 
+/// The index with the ledger that it is of.
+struct OpenIndex {
+    reader: Reader,
+    index: Index,
+}
+
 /// One step; gives how long to rest.
-fn work(ledger: &PathBuf, open: &mut Option<(Reader, Index)>) -> Option<Duration> {
+fn work(ledger: &PathBuf, open: &mut Option<OpenIndex>) -> Option<Duration> {
     if open.is_none() {
         let reader = Reader::open(ledger).ok()?;
         let index = Index::open(ledger, &reader).ok()?;
-        *open = Some((reader, index));
+        *open = Some(OpenIndex { reader, index });
     }
-    let (reader, index) = open.as_ref()?;
+    let OpenIndex { reader, index } = open.as_ref()?;
     match index.step(reader) {
         // One that was removed by hand is made anew when there is something to take in.
         Ok(status) if status.position >= status.size => {

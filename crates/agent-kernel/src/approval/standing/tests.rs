@@ -71,9 +71,9 @@ fn an_older_record_changes_nothing_and_a_newer_one_counts() {
 
 #[test]
 fn what_the_log_knows_better_than_its_record_is_taken_back_at_the_start() {
-    for (told, released) in [(2, true), (3, false), (5, false)] {
+    for (recorded_uses, released) in [(2, true), (3, false), (5, false)] {
         let ledger = MemoryLedger::fresh(Arc::new(SeededRandom::new(1))).unwrap();
-        let by = json!({ "standing": "std_a", "use": told });
+        let by = json!({ "standing": "std_a", "use": recorded_uses });
         let event = Payload::new().with("released_by", by).loose_event(EventKind::Intent, NOW);
         let put = put(&Tenant::default(), &used("std_a", 2)).unwrap();
         let other = super::put(&Tenant::default(), &used("std_b", 2)).unwrap();
@@ -81,7 +81,7 @@ fn what_the_log_knows_better_than_its_record_is_taken_back_at_the_start() {
         ledger.commit(batch.with_event(event.unwrap())).wait().unwrap();
         let loaded = Standings::load(&Tenant::default(), &ledger, NOW).unwrap();
         let expected: &[&str] = if released { &["std_a", "std_b"] } else { &["std_b"] };
-        assert_eq!(names(&loaded.in_force(NOW)), expected, "{told}");
+        assert_eq!(names(&loaded.in_force(NOW)), expected, "{recorded_uses}");
         let revoked = loaded.get(&id("std_a")).unwrap();
         let by = if released { None } else { Some("kernel") };
         assert_eq!((revoked.version, revoked.state.revoked_by()), (1, by));

@@ -29,9 +29,9 @@ impl Kernel {
             return Err(Rejection::Replayed.into());
         }
         // Records can be taken away; the log cannot.
-        let told = Proof::of_standing(self.ledger.as_ref(), said.opened_at)
+        let proof = Proof::of_standing(self.ledger.as_ref(), said.opened_at)
             .map_err(|error| Refusal::Failed(error.to_string()))?;
-        if told.knows(said) {
+        if proof.knows(said) {
             return Err(Rejection::Replayed.into());
         }
         if self.standings.len() >= MAX_STANDING {

@@ -76,7 +76,7 @@ impl MaskTable {
         let state = self.state();
         with_values(text, |mask, range, from| {
             let entry = state.entry(mask)?;
-            Some(entry.within(text, range, from, entry.plain()?))
+            Some(entry.within(text, range, from, entry.unquoted()?))
         })
     }
 
@@ -86,7 +86,7 @@ impl MaskTable {
     pub fn hide<'t>(&self, text: &'t str, masked: &[MaskedValue]) -> Cow<'t, str> {
         let state = self.state();
         let entries = masked.iter().filter_map(|one| state.entry(&one.mask));
-        let values = entries.filter_map(|entry| Some((entry.plain()?, entry.mask.as_str())));
+        let values = entries.filter_map(|entry| Some((entry.unquoted()?, entry.mask.as_str())));
         quoted_values::hide(text, values)
     }
 }
@@ -115,12 +115,14 @@ impl Entry {
         text: &str,
         range: Range<usize>,
         from: usize,
-        plain: String,
+        unquoted: String,
     ) -> (Range<usize>, String) {
         let token = self.text().filter(|_| self.form == Form::Json);
         let before = text.get(from..range.start).unwrap_or_default();
         let after = text.get(range.end..).unwrap_or_default();
-        let Some((token, quote)) = token.zip(quote(before, after)) else { return (range, plain) };
+        let Some((token, quote)) = token.zip(quote(before, after)) else {
+            return (range, unquoted);
+        };
         // JSON in a string of JSON: the token is escaped as its quotes are.
         let levels = quote.trailing_zeros();
         let token = (0..levels).fold(token.to_owned(), |token, _| escaped(&token));
@@ -220,14 +222,15 @@ impl<'a> Resolver<'a> {
     fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         with_values(text, |mask, range, from| {
             let entry = self.state.entry(mask);
-            let Some((entry, plain)) = entry.and_then(|entry| Some((entry, entry.plain()?))) else {
+            let Some((entry, unquoted)) = entry.and_then(|entry| Some((entry, entry.unquoted()?)))
+            else {
                 self.note_unknown(mask);
                 return None;
             };
             if self.grown > MAX_GROWTH {
                 return None;
             }
-            let (range, value) = entry.within(text, range, from, plain);
+            let (range, value) = entry.within(text, range, from, unquoted);
             self.use_of(mask, value.len());
             Some((range, value))
         })

@@ -40,8 +40,8 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
             return false;
         }
         // No mask is given out for what is only looked at.
-        let plain = self.redactor.plain();
-        self.within(&plain, |walk| walk.unpacked(text, depth).is_some())
+        let without_masks = self.redactor.without_masks();
+        self.within(&without_masks, |walk| walk.unpacked(text, depth).is_some())
     }
 
     /// A text of JSON with its hidden fields masked where they stand, so that its layout stays;
