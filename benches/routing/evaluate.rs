@@ -11,7 +11,7 @@ use weaver_benches::{Failure, measure};
 use crate::corpus::{self, Set};
 use crate::risk::{self, Ranking};
 use crate::score::{DEPTH, Score, mean, rounded};
-use crate::{beyond, walk};
+use crate::{set_variants, walk};
 
 /// Most examples a tool that are tried where none are asked for: few, and many.
 const EXAMPLES: [usize; 2] = [5, 30];
@@ -97,7 +97,7 @@ fn evaluate(
             let rankings = risk::rankings(&set, &router);
             sums.rankings.entry(way.0).or_default().push((set.name.clone(), rankings));
             walks.push(walk::agreement(&set, &router, way.0)?);
-            beyond.push(beyond::runs(&set, &router, way.0)?);
+            beyond.push(set_variants::runs(&set, &router, way.0)?);
         }
     }
     let known: BTreeSet<&str> = set.items.iter().map(|item| item.source_id()).collect();

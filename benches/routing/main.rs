@@ -2,13 +2,13 @@
 //!
 //! `cargo xtask eval routing` and `cargo xtask speed routing` run this and print the tables.
 
-mod beyond;
 mod corpus;
 mod evaluate;
 mod logistic;
 mod missed_requests;
 mod risk;
 mod score;
+mod set_variants;
 mod speed;
 mod walk;
 

@@ -3,7 +3,7 @@
 pub(crate) mod hold;
 pub(crate) mod proof;
 pub(crate) mod resolver;
-pub(crate) mod standing;
+pub(crate) mod standing_approvals;
 mod stored_approvals;
 pub(crate) mod table;
 

@@ -20,7 +20,7 @@ mod rejections;
 mod screen;
 mod show;
 mod signer;
-mod standing;
+mod standing_approvals;
 mod standing_grant;
 pub(super) mod terms;
 mod watch;
@@ -47,7 +47,7 @@ pub(super) fn run(args: Approve) -> Result<Exit, Failure> {
         Approve::Grant(args) => answer::grant(&args),
         Approve::Deny(args) => answer::deny(&args),
         Approve::Revoke(args) => word::revoke_request(&args),
-        Approve::Standing(args) => standing::run(args),
+        Approve::Standing(args) => standing_approvals::run(args),
         Approve::Watch(args) => watch::run(&args),
         Approve::Clock(args) => word::confirm_clock(&args),
         Approve::EndRun(args) => word::end_run(&args),

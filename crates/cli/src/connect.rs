@@ -25,7 +25,7 @@ pub(super) fn run(args: &Connect) -> Result<Exit, Failure> {
     if args.status {
         return status::run(&place, args);
     }
-    let folders = init::found::folders()?;
+    let folders = init::found_servers::folders()?;
     let files = files(args, &folders, &place)?;
     if files.is_empty() {
         let message = "no client has a server that weaver.toml knows";

@@ -3,7 +3,7 @@
 mod contract_resolver;
 mod drift;
 mod effective_capability;
-mod visible;
+mod visibility;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::pattern::Pattern;
 pub(crate) use contract_resolver::ContractResolver;
 pub use drift::{Drift, DriftChange, DriftClass};
 pub(crate) use effective_capability::effective;
-pub(crate) use visible::visible;
+pub(crate) use visibility::visible;
 
 /// How a capability compares with the approved contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

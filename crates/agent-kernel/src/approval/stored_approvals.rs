@@ -7,7 +7,7 @@ use weaver_types::ledger::Record;
 use weaver_types::{CapabilityId, Digest, PrincipalId, RequestId, RunId, Timestamp};
 
 use super::hold::{CallSite, EndedHold, HoldForm, OpenHold};
-use super::standing;
+use super::standing_approvals;
 use crate::error::KernelError;
 
 /// What a ledger holds of one request, under
@@ -100,7 +100,7 @@ impl StoredApproval {
 /// # Errors
 /// As [`StoredApproval::read`].
 pub fn read_standing(id: &str, record: &Record) -> Result<StandingUse, KernelError> {
-    standing::read(id, record).map(|used| used.state)
+    standing_approvals::read(id, record).map(|used| used.state)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Signed files: verified here, and only then recorded. Nobody else writes what they say.
 
 mod answer;
-mod standing;
+mod standing_approval;
 mod word;
 
 use serde_json::json;

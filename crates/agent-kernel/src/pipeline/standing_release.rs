@@ -9,7 +9,7 @@ use weaver_types::{Decision, StandingId};
 
 use super::resume::{HeldCall, HoldRelease};
 use crate::approval::hold::{EndedHold, HoldForm, key};
-use crate::approval::standing::{self, StandingRecord};
+use crate::approval::standing_approvals::{self, StandingRecord};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
 
@@ -76,8 +76,8 @@ impl Kernel {
                 state.consume(release).ok()?;
                 let id = &state.standing().id;
                 let version = Some(used.version);
-                batch.expect.push(Expect { key: standing::key(tenant, id), version });
-                batch.put.push(standing::put(tenant, &state)?);
+                batch.expect.push(Expect { key: standing_approvals::key(tenant, id), version });
+                batch.put.push(standing_approvals::put(tenant, &state)?);
                 let evidence = json!({
                     "standing": id, "people": release.people(), "use": state.used(),
                 });
@@ -103,9 +103,9 @@ impl Kernel {
         &self,
         id: &StandingId,
     ) -> Result<Option<StandingRecord>, KernelError> {
-        let key = standing::key(&self.settings.tenant, id);
+        let key = standing_approvals::key(&self.settings.tenant, id);
         let Some(stored) = self.ledger.read(&key)? else { return Ok(None) };
-        let used = standing::read(id.as_str(), &stored)?;
+        let used = standing_approvals::read(id.as_str(), &stored)?;
         self.standings.committed(used.clone());
         Ok(Some(used))
     }

@@ -74,13 +74,13 @@ fn prepare(request: Option<OsString>, argv: &[OsString]) -> Result<PreparedLaunc
 }
 
 /// What is in force, and variables for the program.
-pub(super) type Confined = (EnforcedConfinement, Vec<(&'static str, String)>);
+pub(super) type ConfinedEnvironment = (EnforcedConfinement, Vec<(&'static str, String)>);
 
 #[cfg(target_os = "linux")]
 fn confine(
     confinement: &Confinement,
     program: Option<&std::path::Path>,
-) -> Result<Confined, ConfineError> {
+) -> Result<ConfinedEnvironment, ConfineError> {
     super::linux::confine(confinement, program)
 }
 
@@ -89,7 +89,7 @@ fn confine(
 fn confine(
     confinement: &Confinement,
     _program: Option<&std::path::Path>,
-) -> Result<Confined, ConfineError> {
+) -> Result<ConfinedEnvironment, ConfineError> {
     let lacking = confinement.asked();
     if confinement.demand == super::Demand::Strict {
         let reason = "only linux can confine a child".to_owned();

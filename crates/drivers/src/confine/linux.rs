@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::launch::Confined;
+use super::launch::ConfinedEnvironment;
 use super::{
     ConfineError, Confinement, Demand, EnforcedConfinement, Neighbours, Network, Protection,
 };
@@ -50,7 +50,7 @@ impl Progress {
 pub(super) fn confine(
     confinement: &Confinement,
     program: Option<&Path>,
-) -> Result<Confined, ConfineError> {
+) -> Result<ConfinedEnvironment, ConfineError> {
     let asked = confinement.asked();
     let mut progress = Progress::default();
     descriptors::close().map_err(|error| lacking(&asked, error.to_string()))?;

@@ -7,7 +7,7 @@ use weaver_types::{EventKind, StandingId};
 
 use super::{FileOutcome, Refusal};
 use crate::approval::proof::Proof;
-use crate::approval::standing::{self, MAX_STANDING, StandingRecord};
+use crate::approval::standing_approvals::{self, MAX_STANDING, StandingRecord};
 use crate::bounds;
 use crate::kernel::Kernel;
 use crate::record::{Payload, error_text};
@@ -38,7 +38,7 @@ impl Kernel {
             return Err(Refusal::Failed("too many standing approvals are in force".to_owned()));
         }
         let form = || Refusal::Failed("the standing approval has no recordable form".to_owned());
-        let put = standing::put(&self.settings.tenant, &state).ok_or_else(form)?;
+        let put = standing_approvals::put(&self.settings.tenant, &state).ok_or_else(form)?;
         let signers: Vec<Value> = signed.envelopes.iter().map(|e| json!(e.key())).collect();
         let conditions = serde_json::to_string(&said.arguments).unwrap_or_default();
         let event = Payload::new()
@@ -78,7 +78,7 @@ impl Kernel {
             let mut state = known.state.clone();
             state.revoke(by);
             let form = || Refusal::Failed("the revocation has no recordable form".to_owned());
-            let put = standing::put(&self.settings.tenant, &state).ok_or_else(form)?;
+            let put = standing_approvals::put(&self.settings.tenant, &state).ok_or_else(form)?;
             let event = Payload::new()
                 .with("standing", json!(id))
                 .with("by", json!(by))
@@ -98,7 +98,7 @@ impl Kernel {
                     return Ok(());
                 }
                 Err(LedgerError::Conflict { key })
-                    if key == standing::key(&self.settings.tenant, id) =>
+                    if key == standing_approvals::key(&self.settings.tenant, id) =>
                 {
                     self.reload_standing(id).map_err(|error| Refusal::Failed(error.to_string()))?;
                 }
