@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contextweaver::memory::{
-    BundleParts, EpisodicStore, FactStore, Limits, Memory, MemoryBundle, Put, Recall, recall,
+    BundleParts, EpisodicStore, FactStore, Limits, Memory, MemoryBundle, PutOptions, Recall, recall,
 };
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use serde_json::json;
@@ -38,12 +38,14 @@ fn fill(memory: &Memory, facts: usize) {
     let store = FactStore::new(memory);
     for n in 0..facts {
         let says = format!("the {} of {} {n} is {}", word(n), word(n / 12), word(n / 144 + 5));
-        store.state(&format!("fact_{n:05}"), json!(says), &Put::new("bench")).expect("a fact");
+        store
+            .state(&format!("fact_{n:05}"), json!(says), &PutOptions::new("bench"))
+            .expect("a fact");
     }
     let episodes = EpisodicStore::new(memory);
     for n in 0..facts / 10 {
         let says = format!("Spoke about the {} and the {} {n}", word(n), word(n / 12 + 3));
-        episodes.add(&says, &Put::new("bench")).expect("an episode");
+        episodes.add(&says, &PutOptions::new("bench")).expect("an episode");
     }
 }
 
@@ -52,7 +54,7 @@ fn entries(criterion: &mut Criterion) {
     for (name, memory) in [("process", memory(None)), ("file", file(&folder))] {
         let mut group = criterion.benchmark_group(format!("memory/{name}"));
         let value = json!({ "view": "compact", "columns": ["name", "owner", "due"], "zoom": 2 });
-        let put = Put::new("tool.vault_read");
+        let put = PutOptions::new("tool.vault_read");
         let mut n = 0u32;
         group.bench_function("put", |bencher| {
             bencher.iter(|| {
@@ -87,7 +89,7 @@ fn recalls(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("after a change", size), |bencher| {
             bencher.iter(|| {
                 n = n.wrapping_add(1);
-                facts.state("fact_00007", json!(n % 9), &Put::new("bench")).expect("a fact");
+                facts.state("fact_00007", json!(n % 9), &PutOptions::new("bench")).expect("a fact");
                 black_box(recall(&memory, &request)).expect("a recall")
             });
         });

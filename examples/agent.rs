@@ -9,7 +9,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use weaver_stack::kernel::{Call, Caller, Kernel, Registry, block_on};
 use weaver_stack::memory::compile::{ContextItem, ContextLog, Phase, Request, build};
-use weaver_stack::memory::{BundleParts, FactStore, Memory, MemoryBundle, Put, Recall, recall};
+use weaver_stack::memory::{
+    BundleParts, FactStore, Memory, MemoryBundle, PutOptions, Recall, recall,
+};
 use weaver_stack::policy::{Contracts, Policy, PolicySet};
 use weaver_stack::router::{catalog::Catalog, catalog::SelectableItem, route::Router};
 use weaver_stack::text::token::CharsPerFour;
@@ -35,9 +37,9 @@ trait Model {
 }
 
 /// It tries to delete the order first, which the policy does not allow.
-struct Scripted;
+struct ScriptedModel;
 
-impl Model for Scripted {
+impl Model for ScriptedModel {
     fn next(&self, context: &str) -> Step {
         let order = json!({ "id": "A-17" });
         if !context.contains("refused") {
@@ -56,10 +58,14 @@ fn main() -> Result<(), Failure> {
     let kernel = Kernel::in_memory(tools()?, policy)?;
     let memory = MemoryBundle::create(BundleParts::new(Arc::new(SystemClock::default())));
     let window = json!("goods may be returned for 30 days");
-    FactStore::new(&memory.durable).state("returns.window", window, &Put::new("handbook"))?;
+    FactStore::new(&memory.durable).state(
+        "returns.window",
+        window,
+        &PutOptions::new("handbook"),
+    )?;
 
     let goal = "Can order A-17 still be returned?";
-    println!("{goal}\n{}", run(&kernel, &memory.durable, &Scripted, goal)?);
+    println!("{goal}\n{}", run(&kernel, &memory.durable, &ScriptedModel, goal)?);
     for sentence in verify::verify(kernel.ledger().as_ref(), None)?.proven() {
         println!("verified: {sentence}");
     }

@@ -45,19 +45,19 @@ fn main() -> Result<(), Failure> {
     let shortlist = shortlist(&desk)?;
 
     section("2. docs.search (READ)");
-    let search = Selected::new("docs.search", json!({ "query": "refunds" }))?;
+    let search = SelectedAction::new("docs.search", json!({ "query": "refunds" }))?;
     expect(search.go(&desk, None)?, Verdict::Allow)?;
 
     section("3. tickets.update_status (WRITE), without a justification");
     let update =
-        Selected::new("tickets.update_status", json!({ "id": "T-42", "status": "closed" }))?;
+        SelectedAction::new("tickets.update_status", json!({ "id": "T-42", "status": "closed" }))?;
     expect(update.go(&desk, None)?, Verdict::Ask)?;
 
     section("4. The same, after the host asked a person");
     expect(update.go(&desk, Some("customer confirmed the fix"))?, Verdict::Allow)?;
 
     section("5. tickets.delete (DESTRUCTIVE), routed and justified");
-    let delete = Selected::new("tickets.delete", json!({ "id": "T-41" }))?;
+    let delete = SelectedAction::new("tickets.delete", json!({ "id": "T-41" }))?;
     expect(delete.go(&desk, Some("spam, reported by two agents"))?, Verdict::Deny)?;
 
     section("6. The trace");
@@ -128,12 +128,12 @@ fn shortlist(desk: &Desk) -> Result<Vec<CapabilityId>, Failure> {
 }
 
 /// An action that the model selected from the shortlist.
-struct Selected {
+struct SelectedAction {
     capability: CapabilityId,
     arguments: Value,
 }
 
-impl Selected {
+impl SelectedAction {
     fn new(capability: &str, arguments: Value) -> Result<Self, Failure> {
         Ok(Self { capability: CapabilityId::parse(capability)?, arguments })
     }

@@ -27,7 +27,7 @@ use weaver_types::{
 };
 
 use events::{Event, events};
-use watch::Watched;
+use watch::WatchedCounter;
 
 const QUERY: &str = "summarise the payment dispute and the rollback of the billing service";
 
@@ -107,7 +107,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
 fn size(count: usize, runs: usize) -> Result<Value, Failure> {
     let all = events(count + runs);
     let items: Vec<ContextItem> = all.iter().map(item).collect();
-    let counter = Arc::new(Watched::default());
+    let counter = Arc::new(WatchedCounter::default());
     let mut log = ContextLog::new(Arc::clone(&counter) as _);
     let (first, later) = items.split_at(count);
     let first = first.to_vec();

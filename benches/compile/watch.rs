@@ -8,9 +8,9 @@ use weaver_text::token::{Count, Tiktoken, TokenCounter};
 
 /// `cl100k_base`, watched.
 #[derive(Debug, Default)]
-pub struct Watched(AtomicU64);
+pub struct WatchedCounter(AtomicU64);
 
-impl Watched {
+impl WatchedCounter {
     pub fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
@@ -20,7 +20,7 @@ impl Watched {
     }
 }
 
-impl TokenCounter for Watched {
+impl TokenCounter for WatchedCounter {
     fn name(&self) -> &str {
         Tiktoken::CL100K.name()
     }

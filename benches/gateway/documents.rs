@@ -53,7 +53,7 @@ version = 1
 pub(crate) enum Servers {
     /// One, whose tools keep their names.
     One,
-    /// Several, with so many tools each beside the two that are called.
+    /// Several servers, each with further tools beside the two that are called.
     Many { servers: usize, more: usize },
 }
 

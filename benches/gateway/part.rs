@@ -13,7 +13,7 @@ use crate::echo::{self, LISTED};
 use crate::program::{self, Programs};
 use crate::proxy::Proxy;
 use crate::spread::{Spread, micros};
-use crate::ways::{Way, turns};
+use crate::ways::{CallRoute, turns};
 use crate::{AS_RELAY, AS_SERVER, Failure};
 
 /// How much is done.
@@ -98,10 +98,10 @@ async fn one_caller(
 ) -> Result<Value, Failure> {
     let [alone, shared] = [Setup::write(Servers::One)?, Setup::write(Servers::One)?];
     let mut ways = vec![
-        Way::to(program::stdio("direct", program::own(AS_SERVER)?)).await?,
-        Way::to(program::stdio("relay", program::own(AS_RELAY)?)).await?,
-        Way::to(program::stdio("alone", programs.standalone(&alone.config)?)).await?,
-        Way::to(program::stdio("shared", programs.shim(&shared.config)?)).await?,
+        CallRoute::to(program::stdio("direct", program::own(AS_SERVER)?)).await?,
+        CallRoute::to(program::stdio("relay", program::own(AS_RELAY)?)).await?,
+        CallRoute::to(program::stdio("alone", programs.standalone(&alone.config)?)).await?,
+        CallRoute::to(program::stdio("shared", programs.shim(&shared.config)?)).await?,
     ];
     for proxy in proxies.iter().filter(|proxy| !proxy.is_http()) {
         ways.push(proxy.way().await?.0);
@@ -113,7 +113,7 @@ async fn one_caller(
     for proxy in ways.drain(4..) {
         proxy.close().await;
     }
-    ways.push(Way::append(&shared.beside("appended.db"))?);
+    ways.push(CallRoute::append(&shared.beside("appended.db"))?);
     turns(&ways, "put", effort.warm_up).await?;
     figures.insert("put".to_owned(), of_ways(&ways, &turns(&ways, "put", effort.calls).await?));
     for way in ways {
@@ -134,13 +134,13 @@ async fn over_http(
 ) -> Result<Value, Failure> {
     let setup = Setup::write(Servers::One)?;
     // The shim starts the daemon, which also listens.
-    let shim = Way::to(program::stdio("shim", programs.shim(&setup.config)?)).await?;
+    let shim = CallRoute::to(program::stdio("shim", programs.shim(&setup.config)?)).await?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let direct = format!("http://{}/mcp", listener.local_addr()?);
     let server = tokio::spawn(echo::serve_http(listener));
     let mut ways = vec![
-        Way::to(program::http("direct", direct)).await?,
-        Way::to(program::http("shared", format!("http://{}/mcp", setup.http))).await?,
+        CallRoute::to(program::http("direct", direct)).await?,
+        CallRoute::to(program::http("shared", format!("http://{}/mcp", setup.http))).await?,
     ];
     let mut listening = Vec::new();
     for proxy in proxies.iter().filter(|proxy| proxy.is_http()) {
@@ -161,8 +161,8 @@ async fn over_http(
 /// Many callers of one client at once.
 async fn callers(programs: &Programs, effort: &Effort) -> Result<Value, Failure> {
     let setup = Setup::write(Servers::One)?;
-    let direct = Way::to(program::stdio("direct", program::own(AS_SERVER)?)).await?;
-    let shared = Way::to(program::stdio("shared", programs.shim(&setup.config)?)).await?;
+    let direct = CallRoute::to(program::stdio("direct", program::own(AS_SERVER)?)).await?;
+    let shared = CallRoute::to(program::stdio("shared", programs.shim(&setup.config)?)).await?;
     for way in [&direct, &shared] {
         way.rate(CALLERS, effort.warm_up.div_ceil(CALLERS)).await?;
     }
@@ -176,7 +176,7 @@ async fn callers(programs: &Programs, effort: &Effort) -> Result<Value, Failure>
 /// A long session: whether its last calls take as long as its first, and its memory.
 async fn session(programs: &Programs, effort: &Effort) -> Result<Value, Failure> {
     let setup = Setup::write(Servers::One)?;
-    let shared = Way::to(program::stdio("shared", programs.shim(&setup.config)?)).await?;
+    let shared = CallRoute::to(program::stdio("shared", programs.shim(&setup.config)?)).await?;
     for _ in 0..effort.warm_up {
         shared.call("get").await?;
     }
@@ -243,7 +243,7 @@ fn listed_at(tool: &str) -> Option<i64> {
 /// A shim whose daemon is there: from its start to its first answer, and its memory.
 async fn shim(programs: &Programs, effort: &Effort) -> Result<Value, Failure> {
     let setup = Setup::write(Servers::One)?;
-    let first = Way::to(program::stdio("first", programs.shim(&setup.config)?)).await?;
+    let first = CallRoute::to(program::stdio("first", programs.shim(&setup.config)?)).await?;
     let command = programs.shim(&setup.config)?;
     let (mut times, mut memory) = (Vec::new(), 0);
     for _ in 0..effort.starts {
@@ -276,8 +276,8 @@ async fn shim(programs: &Programs, effort: &Effort) -> Result<Value, Failure> {
     Ok(json!({ "first_answer": spread.to_json(), "memory_mb": memory as f64 / MEGABYTE }))
 }
 
-fn of_ways(ways: &[Way], spreads: &[Spread]) -> Value {
-    let one = |(way, spread): (&Way, &Spread)| (way.name.clone(), spread.to_json());
+fn of_ways(ways: &[CallRoute], spreads: &[Spread]) -> Value {
+    let one = |(way, spread): (&CallRoute, &Spread)| (way.name.clone(), spread.to_json());
     Value::Object(ways.iter().zip(spreads).map(one).collect())
 }
 

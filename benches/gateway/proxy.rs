@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use weaver_drivers::mcp::StdioConfig;
 
-use crate::ways::Way;
+use crate::ways::CallRoute;
 use crate::{AS_SERVER, Failure, program};
 
 /// How long a proxy may take to listen.
@@ -28,9 +28,9 @@ pub(crate) struct Proxy {
 }
 
 /// A proxy that listens; it ends with this value.
-pub(crate) struct Listening(Child);
+pub(crate) struct ProxyProcess(Child);
 
-impl Drop for Listening {
+impl Drop for ProxyProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -52,7 +52,7 @@ impl Proxy {
     }
 
     /// The way through it, and the process that listens.
-    pub(crate) async fn way(&self) -> Result<(Way, Option<Listening>), Failure> {
+    pub(crate) async fn way(&self) -> Result<(CallRoute, Option<ProxyProcess>), Failure> {
         let server = program::text(&std::env::current_exe()?)?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let fill = |text: &String| {
@@ -64,7 +64,7 @@ impl Proxy {
         let Some(url) = &self.url else {
             let command = self.command.clone();
             let stdio = StdioConfig { command, args, ..StdioConfig::default() };
-            return Ok((Way::to(program::stdio(&self.name, stdio)).await?, None));
+            return Ok((CallRoute::to(program::stdio(&self.name, stdio)).await?, None));
         };
         let started = Command::new(&self.command)
             .args(args)
@@ -72,7 +72,7 @@ impl Proxy {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let listening = Listening(started);
+        let listening = ProxyProcess(started);
         let begun = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             if begun.elapsed() > PATIENCE {
@@ -80,7 +80,7 @@ impl Proxy {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        let way = Way::to(program::http(&self.name, fill(url))).await?;
+        let way = CallRoute::to(program::http(&self.name, fill(url))).await?;
         Ok((way, Some(listening)))
     }
 }

@@ -21,7 +21,7 @@ const PATIENCE: usize = 500;
 const EVENT: usize = 300;
 
 /// One way, by its name in the table.
-pub(crate) struct Way {
+pub(crate) struct CallRoute {
     pub(crate) name: String,
     end: End,
 }
@@ -33,7 +33,7 @@ enum End {
     Append(SqliteLedger),
 }
 
-impl Way {
+impl CallRoute {
     /// A way to a server; it is ready when the tools are listed.
     pub(crate) async fn to(upstream: Upstream) -> Result<Self, Failure> {
         ready(&upstream).await?;
@@ -52,7 +52,7 @@ impl Way {
         }
     }
 
-    /// Calls a second that so many callers reach together.
+    /// The calls a second that this number of callers reaches together.
     pub(crate) async fn rate(&self, callers: usize, each: usize) -> Result<f64, Failure> {
         let End::Server(upstream) = &self.end else { return Err("no server".into()) };
         let start = Instant::now();
@@ -82,7 +82,11 @@ impl Way {
 }
 
 /// Calls the tool `rounds` times over each way, in turns.
-pub(crate) async fn turns(ways: &[Way], tool: &str, rounds: usize) -> Result<Vec<Spread>, Failure> {
+pub(crate) async fn turns(
+    ways: &[CallRoute],
+    tool: &str,
+    rounds: usize,
+) -> Result<Vec<Spread>, Failure> {
     let mut times = vec![Vec::with_capacity(rounds); ways.len()];
     for _ in 0..rounds {
         for (way, times) in ways.iter().zip(&mut times) {

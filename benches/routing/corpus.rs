@@ -117,7 +117,7 @@ impl Set {
         parts.into_iter().map(part).collect()
     }
 
-    /// The catalog, each tool with at most so many examples.
+    /// The catalog, with a maximum number of examples for each tool.
     pub(crate) fn catalog(&self, examples: usize) -> Result<Catalog, Failure> {
         let mut catalog = Catalog::new();
         for item in &self.items {

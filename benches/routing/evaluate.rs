@@ -11,7 +11,7 @@ use weaver_benches::{Failure, measure};
 use crate::corpus::{self, Set};
 use crate::risk::{self, Ranking};
 use crate::score::{DEPTH, Score, mean, rounded};
-use crate::{beyond, walk};
+use crate::{set_variants, walk};
 
 /// Most examples a tool that are tried where none are asked for: few, and many.
 const EXAMPLES: [usize; 2] = [5, 30];
@@ -46,7 +46,7 @@ impl Args {
 }
 
 /// How one run differs from another: with the table, and examples a tool.
-type Way = (bool, usize);
+type RunVariant = (bool, usize);
 
 /// The figures of a run by their names.
 pub(crate) type Figures = BTreeMap<&'static str, f64>;
@@ -54,7 +54,7 @@ pub(crate) type Figures = BTreeMap<&'static str, f64>;
 /// What all sets together come to.
 #[derive(Default)]
 struct Sums {
-    figures: BTreeMap<Way, Vec<Figures>>,
+    figures: BTreeMap<RunVariant, Vec<Figures>>,
     rankings: BTreeMap<bool, Vec<(String, Vec<Ranking>)>>,
 }
 
@@ -97,7 +97,7 @@ fn evaluate(
             let rankings = risk::rankings(&set, &router);
             sums.rankings.entry(way.0).or_default().push((set.name.clone(), rankings));
             walks.push(walk::agreement(&set, &router, way.0)?);
-            beyond.push(beyond::runs(&set, &router, way.0)?);
+            beyond.push(set_variants::runs(&set, &router, way.0)?);
         }
     }
     let known: BTreeSet<&str> = set.items.iter().map(|item| item.source_id()).collect();
@@ -110,7 +110,7 @@ fn evaluate(
     }))
 }
 
-fn run_json((table, examples): Way, figures: &Figures, build: f64) -> Value {
+fn run_json((table, examples): RunVariant, figures: &Figures, build: f64) -> Value {
     json!({ "table": table, "examples": examples, "figures": shown(figures),
         "build_ms": rounded(build) })
 }
@@ -120,7 +120,7 @@ pub(crate) fn shown(figures: &Figures) -> BTreeMap<&'static str, f64> {
     figures.iter().map(|(name, figure)| (*name, rounded(*figure))).collect()
 }
 
-fn ways(args: &Args, set: &Set) -> Vec<Way> {
+fn ways(args: &Args, set: &Set) -> Vec<RunVariant> {
     let tables: &[bool] = if args.table { &[false, true] } else { &[false] };
     let mut examples = BTreeSet::from([0]);
     if !set.examples.is_empty() {
@@ -133,7 +133,7 @@ fn ways(args: &Args, set: &Set) -> Vec<Way> {
 /// The router of one run, and how long its index took, in milliseconds.
 fn router(
     set: &Set,
-    (with_table, examples): Way,
+    (with_table, examples): RunVariant,
     table: &Arc<TokenTable>,
 ) -> Result<(Router, f64), Failure> {
     let catalog = set.catalog(examples)?;

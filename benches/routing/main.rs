@@ -2,13 +2,13 @@
 //!
 //! `cargo xtask eval routing` and `cargo xtask speed routing` run this and print the tables.
 
-mod beyond;
 mod corpus;
 mod evaluate;
 mod logistic;
-mod missed;
+mod missed_requests;
 mod risk;
 mod score;
+mod set_variants;
 mod speed;
 mod walk;
 
@@ -24,7 +24,9 @@ const USAGE: &str = "usage: routing eval DIR [--set NAME]... [--examples N]... [
 fn run(arguments: &[String]) -> Result<serde_json::Value, Failure> {
     match arguments.split_first() {
         Some((verb, rest)) if verb == "eval" => evaluate::run(&evaluate::Args::parse(rest)?),
-        Some((verb, rest)) if verb == "missed" => missed::run(&missed::Args::parse(rest)?),
+        Some((verb, rest)) if verb == "missed" => {
+            missed_requests::run(&missed_requests::Args::parse(rest)?)
+        }
         Some((verb, rest)) if verb == "speed" => speed::run(&speed::Args::parse(rest)?),
         Some((verb, [folder, rest @ ..])) if verb == "workloads" => {
             speed::workloads(folder.as_ref(), &speed::Args::parse(rest)?)

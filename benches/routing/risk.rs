@@ -58,11 +58,11 @@ pub(crate) fn rankings(set: &Set, router: &Router) -> Vec<Ranking> {
 }
 
 /// A ranking with what is believed of it, in thousandths, and what it weighs: sets count alike.
-type Judged = (Ranking, u32, f64);
+type JudgedRanking = (Ranking, u32, f64);
 
 /// What the rankings of all sets show.
 pub(crate) fn report(table: bool, sets: &[(String, Vec<Ranking>)]) -> Value {
-    let judge = |believed: &dyn Fn(usize, usize, &Ranking) -> u32| -> Vec<Judged> {
+    let judge = |believed: &dyn Fn(usize, usize, &Ranking) -> u32| -> Vec<JudgedRanking> {
         let mut all = Vec::new();
         for (at, (_, set)) in sets.iter().enumerate() {
             let weight = weight(set.len());
@@ -109,14 +109,15 @@ fn weight(rankings: usize) -> f64 {
     1000.0 / rankings.max(1) as f64
 }
 
-fn curve(all: &[Judged]) -> Value {
-    let there = |judged: &&Judged| !judged.0.gone;
-    let gone = |judged: &&Judged| judged.0.gone;
-    let total = |of: &dyn Fn(&&Judged) -> bool| all.iter().filter(of).map(|j| j.2).sum::<f64>();
+fn curve(all: &[JudgedRanking]) -> Value {
+    let there = |judged: &&JudgedRanking| !judged.0.gone;
+    let gone = |judged: &&JudgedRanking| judged.0.gone;
+    let total =
+        |of: &dyn Fn(&&JudgedRanking) -> bool| all.iter().filter(of).map(|j| j.2).sum::<f64>();
     let share = |part: f64, whole: f64| rounded(100.0 * part / whole.max(f64::MIN_POSITIVE));
     let rows = THRESHOLDS.iter().map(|below| {
-        let abstains = |judged: &&Judged| judged.1 < *below;
-        let answers = |judged: &&Judged| !abstains(judged);
+        let abstains = |judged: &&JudgedRanking| judged.1 < *below;
+        let answers = |judged: &&JudgedRanking| !abstains(judged);
         let answered = total(&answers);
         json!({
             "abstain_below": below,
@@ -139,8 +140,8 @@ fn percent_of(share: f64) -> f64 {
 }
 
 /// How often one that is so is believed more than one that is not; ties count half.
-fn area(all: &[Judged], is_so: impl Fn(&Ranking) -> bool) -> f64 {
-    let mut sorted: Vec<&Judged> = all.iter().collect();
+fn area(all: &[JudgedRanking], is_so: impl Fn(&Ranking) -> bool) -> f64 {
+    let mut sorted: Vec<&JudgedRanking> = all.iter().collect();
     sorted.sort_by_key(|judged| judged.1);
     let (mut below, mut won, mut yes) = (0.0, 0.0, 0.0);
     for ties in sorted.chunk_by(|a, b| a.1 == b.1) {
@@ -157,7 +158,7 @@ fn area(all: &[Judged], is_so: impl Fn(&Ranking) -> bool) -> f64 {
 }
 
 /// How far belief and truth are apart, over ten bins of belief.
-fn calibration(all: &[Judged]) -> f64 {
+fn calibration(all: &[JudgedRanking]) -> f64 {
     let (mut apart, mut whole) = (0.0, 0.0);
     for bin in 0..BINS {
         let here = || all.iter().filter(|j| (j.1 * BINS / 1000).min(BINS - 1) == bin);

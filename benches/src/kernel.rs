@@ -23,18 +23,18 @@ use crate::Failure;
 /// The time, which goes on by two seconds with each call, so that the limits of the baseline
 /// count about thirty calls and stop none.
 #[derive(Debug, Default)]
-struct Stepping {
+struct SteppingClock {
     real: SystemClock,
     calls: AtomicU64,
 }
 
-impl Stepping {
+impl SteppingClock {
     fn ahead(&self) -> Duration {
         Duration::from_secs(2 * self.calls.load(Ordering::Relaxed))
     }
 }
 
-impl Clock for Stepping {
+impl Clock for SteppingClock {
     fn now(&self) -> Timestamp {
         self.real.now().after(self.ahead())
     }
@@ -64,7 +64,7 @@ impl Rows {
 
 /// A kernel, a run and a request.
 pub struct Desk {
-    clock: Arc<Stepping>,
+    clock: Arc<SteppingClock>,
     rows: Arc<Rows>,
     kernel: Kernel,
     run: RunContext,
@@ -111,7 +111,7 @@ impl Desk {
         let given = Arc::clone(&rows);
         let driver = FnDriver::inline(move |_| Ok(RawResult::json(given.take())));
         registry.register(spec.build()?, Arc::new(driver))?;
-        let clock = Arc::new(Stepping::default());
+        let clock = Arc::new(SteppingClock::default());
         let random: Arc<dyn Random> = Arc::new(BufferedRandom::new(OsRandom));
         let policy = PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?;
         let kernel = Kernel::builder(registry, policy)
@@ -131,7 +131,7 @@ impl Desk {
         })
     }
 
-    /// Lays out the results of so many calls.
+    /// Prepares the results of the given number of calls.
     pub fn lay_out(&self, calls: usize) {
         self.rows.laid_out().resize(calls, self.rows.each.clone());
     }

@@ -26,13 +26,13 @@ fn read(clock: ClockId) -> Duration {
     Duration::new(seconds.unwrap_or_default(), nanos.unwrap_or_default())
 }
 
-/// The median of so many runs, after one that does not count.
+/// The median of `runs` runs, after one that does not count.
 pub fn median(runs: usize, mut work: impl FnMut()) -> Duration {
     work();
     once(runs, work)
 }
 
-/// The median of so many runs, the first among them.
+/// The median of `runs` runs, including the first.
 pub fn once(runs: usize, mut work: impl FnMut()) -> Duration {
     middle((0..runs.max(1)).map(|_| {
         let start = now();

@@ -17,7 +17,7 @@ use serde_json::Value;
 use xshell::Shell;
 
 use crate::child;
-use crate::install::{self, Installed};
+use crate::install::{self, InstallOutcome};
 use crate::tally::Tally;
 use crate::{test, workspace};
 
@@ -100,8 +100,8 @@ fn python(folder: &Path, root: &Path) -> Result<PathBuf> {
     };
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let reason = match install::environment(&venv, &list, &command) {
-        Installed::Ready => return Ok(install::program(&venv, "python")),
-        Installed::OutOfReach(reason) | Installed::Broken(reason) => reason,
+        InstallOutcome::Ready => return Ok(install::program(&venv, "python")),
+        InstallOutcome::OutOfReach(reason) | InstallOutcome::Broken(reason) => reason,
     };
     let mut own = Command::new("python3");
     own.args(["-c", "import cryptography"]);

@@ -32,7 +32,7 @@ const NO_REACH: [&str; 16] = [
 ];
 
 /// What came of installing from one registry.
-pub enum Installed {
+pub enum InstallOutcome {
     /// Everything is there.
     Ready,
     /// The registry, or the program that asks it, is not there.
@@ -50,25 +50,29 @@ pub enum Registry {
 
 /// Why a program is not there.
 #[derive(Clone, Debug)]
-pub enum Missing {
+pub enum MissingProgram {
     OutOfReach(String),
     Broken(String),
 }
 
-impl Installed {
+impl InstallOutcome {
     /// Why it is not there.
-    pub fn missing(&self) -> Option<Missing> {
+    pub fn missing(&self) -> Option<MissingProgram> {
         match self {
             Self::Ready => None,
-            Self::OutOfReach(reason) => Some(Missing::OutOfReach(reason.clone())),
-            Self::Broken(reason) => Some(Missing::Broken(reason.clone())),
+            Self::OutOfReach(reason) => Some(MissingProgram::OutOfReach(reason.clone())),
+            Self::Broken(reason) => Some(MissingProgram::Broken(reason.clone())),
         }
     }
 }
 
 /// Installs npm packages into a folder, without running any script of theirs. `lists` is the folder
 /// of `package.json` and its lock file; `command` makes a command of a program.
-pub fn node_modules(folder: &Path, lists: &Path, command: &dyn Fn(&Path) -> Command) -> Installed {
+pub fn node_modules(
+    folder: &Path,
+    lists: &Path,
+    command: &dyn Fn(&Path) -> Command,
+) -> InstallOutcome {
     outcome(
         "npm",
         (|| {
@@ -93,7 +97,11 @@ pub fn node_modules(folder: &Path, lists: &Path, command: &dyn Fn(&Path) -> Comm
 
 /// Installs a list of Python packages into an environment in `folder`. `command` makes a command of
 /// a program.
-pub fn environment(folder: &Path, list: &Path, command: &dyn Fn(&Path) -> Command) -> Installed {
+pub fn environment(
+    folder: &Path,
+    list: &Path,
+    command: &dyn Fn(&Path) -> Command,
+) -> InstallOutcome {
     outcome(
         "PyPI",
         (|| {
@@ -131,15 +139,15 @@ fn install(command: &mut Command, folder: &Path, list: &Path) -> Result<Option<O
     Ok(None)
 }
 
-fn outcome(registry: &str, done: Result<Option<Output>>) -> Installed {
+fn outcome(registry: &str, done: Result<Option<Output>>) -> InstallOutcome {
     match done {
-        Ok(None) => Installed::Ready,
+        Ok(None) => InstallOutcome::Ready,
         Ok(Some(output)) if reached_nobody(&output) => {
-            Installed::OutOfReach(format!("{registry} is out of reach"))
+            InstallOutcome::OutOfReach(format!("{registry} is out of reach"))
         }
-        Ok(Some(output)) => Installed::Broken(output.tail()),
-        Err(error) if is_absent(&error) => Installed::OutOfReach(format!("{error:#}")),
-        Err(error) => Installed::Broken(format!("{error:#}")),
+        Ok(Some(output)) => InstallOutcome::Broken(output.tail()),
+        Err(error) if is_absent(&error) => InstallOutcome::OutOfReach(format!("{error:#}")),
+        Err(error) => InstallOutcome::Broken(format!("{error:#}")),
     }
 }
 
@@ -180,15 +188,15 @@ mod tests {
     #[test]
     fn out_of_reach_and_broken_are_told_apart() {
         let of = |stderr: &str| outcome("npm", Ok(Some(ended(stderr))));
-        assert!(matches!(of("npm error code ENOTFOUND"), Installed::OutOfReach(_)));
-        assert!(matches!(of("npm error code EINTEGRITY"), Installed::Broken(_)));
-        assert!(matches!(of("npm error code E404"), Installed::Broken(_)));
+        assert!(matches!(of("npm error code ENOTFOUND"), InstallOutcome::OutOfReach(_)));
+        assert!(matches!(of("npm error code EINTEGRITY"), InstallOutcome::Broken(_)));
+        assert!(matches!(of("npm error code E404"), InstallOutcome::Broken(_)));
     }
 
     #[test]
     fn a_machine_without_the_installer_is_out_of_reach() {
         let error = child::run(&mut Command::new("no-such-installer"), "", PATIENCE).err().unwrap();
-        assert!(matches!(outcome("npm", Err(error)), Installed::OutOfReach(_)));
+        assert!(matches!(outcome("npm", Err(error)), InstallOutcome::OutOfReach(_)));
     }
 
     #[test]

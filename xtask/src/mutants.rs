@@ -33,7 +33,7 @@ pub struct Args {
     /// agent-kernel, trace-store, firewall.
     #[arg(long = "crate", value_name = "NAME")]
     crates: Vec<String>,
-    /// Only one of so many mutants, evenly spread.
+    /// Only every N-th mutant, evenly spread.
     #[arg(long, value_name = "N", default_value_t = 1)]
     sample: usize,
     /// How long the tests of one mutant may take when nothing is broken; of those that would take

@@ -13,6 +13,7 @@ mod links;
 mod lists;
 mod manifests;
 mod named_tests;
+mod refused_names;
 pub(crate) mod rust_text;
 mod sizes;
 mod spdx;
@@ -66,5 +67,6 @@ fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
     findings.extend(links::check(tree));
     findings.extend(glossary::check(tree));
     findings.extend(stack_features::check(tree));
+    findings.extend(refused_names::check(tree));
     findings
 }

@@ -2,7 +2,7 @@
 
 mod casbin;
 mod cedar;
-mod ours;
+mod weaver_engine;
 mod rego;
 
 use std::hint::black_box;
@@ -20,16 +20,16 @@ pub trait Engine {
 }
 
 /// An engine that is ready, and the time that reading the rules took.
-pub struct Ready<'a> {
+pub struct ReadyEngine<'a> {
     engine: Box<dyn Engine + 'a>,
     load: Duration,
 }
 
-type Reader = for<'a> fn(&'a Scenario) -> Result<Ready<'a>, Failure>;
+type Reader = for<'a> fn(&'a Scenario) -> Result<ReadyEngine<'a>, Failure>;
 
 /// The first is the one that others are compared with.
 const ENGINES: [(&str, Reader); 5] = [
-    ("weaver-policy", ours::read),
+    ("weaver-policy", weaver_engine::read),
     ("cedar-policy 4.14.1", cedar::read),
     ("regorus 0.14.1, rules as data", rego::read_data),
     ("regorus 0.14.1 RVM, rules as code", rego::read_code),
@@ -124,7 +124,7 @@ fn row(
     wanted: &[Answer],
     effort: &Effort,
 ) -> Result<Row, Failure> {
-    let Ready { mut engine, load } = read(scenario)?;
+    let ReadyEngine { mut engine, load } = read(scenario)?;
     let (mut compared, mut differing) = (0, 0);
     let start = measure::now();
     for (place, wanted) in wanted.iter().enumerate() {

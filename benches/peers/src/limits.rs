@@ -17,7 +17,7 @@ const ANSWERED: Duration = Duration::from_secs(1);
 
 /// What must come of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum ExpectedResult {
     Accepted,
     /// Over a limit, with this code; an empty one stands for any.
     Over(&'static str),
@@ -27,7 +27,7 @@ enum Wanted {
 
 struct Case {
     name: &'static str,
-    wanted: Wanted,
+    wanted: ExpectedResult,
     kind: &'static str,
     text: String,
 }
@@ -51,9 +51,9 @@ pub fn run() -> Result<bool, Failure> {
             };
         }
         let (right, most) = match case.wanted {
-            Wanted::Accepted => (answer == "accepted", ANSWERED),
-            Wanted::Over(code) => (answer != "accepted" && answer.ends_with(code), REFUSED),
-            Wanted::Wrong => (answer != "accepted", ANSWERED),
+            ExpectedResult::Accepted => (answer == "accepted", ANSWERED),
+            ExpectedResult::Over(code) => (answer != "accepted" && answer.ends_with(code), REFUSED),
+            ExpectedResult::Wrong => (answer != "accepted", ANSWERED),
         };
         let time = median(times);
         let fine = right && time < most;
@@ -140,29 +140,29 @@ fn cases() -> Result<Vec<Case>, Failure> {
     Ok(all)
 }
 
-type Add<'a> = &'a mut dyn FnMut(&'static str, Wanted, &'static str, String);
+type Add<'a> = &'a mut dyn FnMut(&'static str, ExpectedResult, &'static str, String);
 
 fn accepted(add: Add<'_>) -> Result<(), Failure> {
     let workload = document(&Scenario::new(MAX_ENTRIES))?;
-    add("20,000 rules of the workload", Wanted::Accepted, "policy", workload);
-    add("20,000 rules", Wanted::Accepted, "policy", rules(MAX_ENTRIES));
+    add("20,000 rules of the workload", ExpectedResult::Accepted, "policy", workload);
+    add("20,000 rules", ExpectedResult::Accepted, "policy", rules(MAX_ENTRIES));
     let whole = padded(rules(MAX_ENTRIES), MAX_BYTES);
-    add("20,000 rules, 4 MiB", Wanted::Accepted, "policy", whole);
-    add("20,000 contracts by pattern", Wanted::Accepted, "contracts", contracts(MAX_ENTRIES));
-    add("match 32 deep", Wanted::Accepted, "policy", deep(MAX_DEPTH));
+    add("20,000 rules, 4 MiB", ExpectedResult::Accepted, "policy", whole);
+    add("20,000 contracts by pattern", ExpectedResult::Accepted, "contracts", contracts(MAX_ENTRIES));
+    add("match 32 deep", ExpectedResult::Accepted, "policy", deep(MAX_DEPTH));
     Ok(())
 }
 
 fn over(add: Add<'_>) {
     let large = padded(rules(MAX_ENTRIES), MAX_BYTES + 1);
-    add("4 MiB and a byte", Wanted::Over("policy.too_large"), "policy", large);
-    let many = Wanted::Over("policy.too_many");
+    add("4 MiB and a byte", ExpectedResult::Over("policy.too_large"), "policy", large);
+    let many = ExpectedResult::Over("policy.too_many");
     add("20,001 rules", many, "policy", rules(MAX_ENTRIES + 1));
     add("20,001 contracts", many, "contracts", contracts(MAX_ENTRIES + 1));
     let hosts = filled("policy", "trusted_hosts = [", "\"a\",", "]\n");
     add("a million trusted hosts, 4 MiB", many, "policy", hosts);
-    let deepest = Wanted::Over("");
-    add("match 33 deep", Wanted::Over("policy.too_deep"), "policy", deep(MAX_DEPTH + 1));
+    let deepest = ExpectedResult::Over("");
+    add("match 33 deep", ExpectedResult::Over("policy.too_deep"), "policy", deep(MAX_DEPTH + 1));
     add("4 MiB of opened lists", deepest, "policy", filled("policy", "x = ", "[", ""));
     add("4 MiB of opened tables", deepest, "policy", filled("policy", "x = ", "{a=", "1"));
     add("a dotted key of 4 MiB", deepest, "policy", filled("policy", "", "a.", "a = 1"));
@@ -171,26 +171,26 @@ fn over(add: Add<'_>) {
 
 fn wrong(add: Add<'_>) {
     let unknown = filled("policy", "x = [", "{a=1},", "]");
-    add("one line of 4 MiB under an unknown key", Wanted::Wrong, "policy", unknown);
+    add("one line of 4 MiB under an unknown key", ExpectedResult::Wrong, "policy", unknown);
     let mut keys = head("policy");
     let mut place = 0_usize;
     while keys.len() < MAX_BYTES - 32 {
         let _ = writeln!(keys, "unknown_key_{place} = 1");
         place += 1;
     }
-    add("4 MiB of unknown keys", Wanted::Wrong, "policy", keys);
+    add("4 MiB of unknown keys", ExpectedResult::Wrong, "policy", keys);
     let line = filled("policy", "rules = [", "{nam=1},", "]");
-    add("wrong rules on one line of 4 MiB", Wanted::Wrong, "policy", line);
-    add("a text of 4 MiB", Wanted::Wrong, "policy", filled("policy", "id2 = \"", "x", "\""));
+    add("wrong rules on one line of 4 MiB", ExpectedResult::Wrong, "policy", line);
+    add("a text of 4 MiB", ExpectedResult::Wrong, "policy", filled("policy", "id2 = \"", "x", "\""));
     add(
         "4 MiB of empty lines, then an error",
-        Wanted::Wrong,
+        ExpectedResult::Wrong,
         "policy",
         filled("policy", "", "\n", "="),
     );
     add(
         "a pattern of 4 MiB of stars",
-        Wanted::Wrong,
+        ExpectedResult::Wrong,
         "contracts",
         filled("contracts", "[capabilities.\"", "*", "\"]"),
     );

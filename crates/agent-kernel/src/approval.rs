@@ -3,10 +3,10 @@
 pub(crate) mod hold;
 pub(crate) mod proof;
 pub(crate) mod resolver;
-pub(crate) mod standing;
-mod stored;
+pub(crate) mod standing_approvals;
+mod stored_approvals;
 pub(crate) mod table;
 
 pub use hold::PendingApproval;
 pub use resolver::{Answer, Resolver, ResolverError, ResolverPort};
-pub use stored::{EndedApproval, OpenApproval, StoredApproval, read_standing};
+pub use stored_approvals::{EndedApproval, OpenApproval, StoredApproval, read_standing};

@@ -1,4 +1,4 @@
-//! What the policy in force says about approvals.
+//! The limits on approvals in the policy in force.
 
 use std::time::Duration;
 

@@ -68,23 +68,23 @@ impl BudgetReservation {
         slot: &RunSlot,
         budget: &RunBudget,
         tokens: u64,
-        want: AttemptNeeds,
+        needs: AttemptNeeds,
     ) -> Result<Self, Box<Contribution>> {
-        let mut room =
+        let mut reservation =
             Self { slot: slot.clone(), budget: budget.clone(), held: ReservedAmounts::default() };
         let mut hot = lock(slot).ok_or_else(unusable)?;
         let (free, meters) = (free(&hot, budget, ReservedAmounts::default()), hot.state().meters);
-        let mut next = room.attempt_in(free, SpentAmounts::default(), want);
+        let mut next = reservation.attempt_in(free, SpentAmounts::default(), needs);
         if let (Ok(next), Some(left)) = (&mut next, free.tokens) {
             next.tokens = tokens.min(left);
         }
         let short = free.tokens.is_some_and(|left| left < LEAST_TOKENS && tokens > 0);
         let next = if short { Err(CapReached("max_prompt_tokens")) } else { next };
         let next = next.map_err(|CapReached(cap)| full(cap, &meters, budget))?;
-        hot.hold(room.held, next);
-        room.held = next;
+        hot.hold(reservation.held, next);
+        reservation.held = next;
         drop(hot);
-        Ok(room)
+        Ok(reservation)
     }
 
     /// Sets aside what another attempt needs, with what the ones before it took.
@@ -94,11 +94,11 @@ impl BudgetReservation {
     pub(crate) fn again(
         &mut self,
         spent: SpentAmounts,
-        want: AttemptNeeds,
+        needs: AttemptNeeds,
     ) -> Result<(), CapReached> {
         let mut hot = lock(&self.slot).ok_or(CapReached("max_tool_calls"))?;
         let free = free(&hot, &self.budget, self.held);
-        let next = self.attempt_in(free, spent, want)?;
+        let next = self.attempt_in(free, spent, needs)?;
         hot.hold(self.held, next);
         self.held = next;
         Ok(())
@@ -124,14 +124,14 @@ impl BudgetReservation {
         &self,
         free: FreeAmounts,
         spent: SpentAmounts,
-        want: AttemptNeeds,
+        needs: AttemptNeeds,
     ) -> Result<ReservedAmounts, CapReached> {
-        let (paid, spent, time) = (spent.cost, micros(spent.time), micros(want.time));
+        let (paid, spent, time) = (spent.cost, micros(spent.time), micros(needs.time));
         let left = free.latency_us.map(|left| left.saturating_sub(spent));
         if left.is_some_and(|left| left < LEAST_TIME_US && time > 0) {
             return Err(CapReached("max_latency_ms"));
         }
-        let cost = paid.0.saturating_add(want.price.0);
+        let cost = paid.0.saturating_add(needs.price.0);
         if free.cost.is_some_and(|left| cost > left) {
             return Err(CapReached("max_cost_usd_cents"));
         }

@@ -42,7 +42,7 @@ pub(crate) struct CachedRun {
     /// How many of its calls have finished, those of before included.
     finished: u64,
     /// The sorts of signals that were raised last.
-    told: BTreeSet<String>,
+    reported_kinds: BTreeSet<String>,
     /// What it may give out in tokens, where that is bounded.
     session: Option<Session>,
     /// What its calls under way have set aside of its budget.
@@ -108,8 +108,8 @@ impl CachedRun {
 
     /// True when one of these sorts of signals was not raised last time.
     pub(crate) fn tell(&mut self, sorts: BTreeSet<String>) -> bool {
-        let anew = !sorts.is_subset(&self.told);
-        self.told = sorts;
+        let anew = !sorts.is_subset(&self.reported_kinds);
+        self.reported_kinds = sorts;
         anew
     }
 

@@ -1,4 +1,4 @@
-//! Who calls, and what is asked for.
+//! The caller of a capability, and the call.
 
 use serde_json::Value;
 use weaver_types::{CapabilityRequest, Principal, ResponseMode, RunContext};

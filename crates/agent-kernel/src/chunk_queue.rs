@@ -1,4 +1,4 @@
-//! From a function that may block to a stream: a bounded queue of chunks.
+//! A bounded queue of chunks that turns a blocking function into a stream.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
@@ -20,10 +20,10 @@ struct State {
     waker: Option<Waker>,
 }
 
-type Shared = Arc<(Mutex<State>, Condvar)>;
+type SharedQueue = Arc<(Mutex<State>, Condvar)>;
 
 /// Where a streaming function puts its chunks.
-pub struct ChunkSender(Shared);
+pub struct ChunkSender(SharedQueue);
 
 impl ChunkSender {
     /// Hands a chunk over. Waits while the reader has some left to read.
@@ -64,7 +64,7 @@ fn wake(waker: Option<Waker>) {
 
 /// The reading side: a function at work, and what it has sent.
 pub(crate) struct ChunkQueue {
-    shared: Shared,
+    shared: SharedQueue,
     /// Its work; it ends with an error when it could not be started.
     work: Option<BoxFuture<'static, Result<RawResult, DriverError>>>,
 }
@@ -74,7 +74,7 @@ impl ChunkQueue {
     pub(crate) fn start(
         work: impl FnOnce(ChunkSender) -> BoxFuture<'static, Result<RawResult, DriverError>>,
     ) -> Self {
-        let shared = Shared::default();
+        let shared = SharedQueue::default();
         let work = work(ChunkSender(Arc::clone(&shared)));
         Self { shared, work: Some(work) }
     }

@@ -16,7 +16,7 @@
 
 mod baselines;
 mod comparison;
-mod stored;
+mod contract_record;
 
 use weaver_types::Tenant;
 use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace};
@@ -29,7 +29,7 @@ pub use baselines::{
 };
 pub(crate) use comparison::compare;
 pub use comparison::{Contract, ContractState};
-pub(crate) use stored::read as read_baseline;
+pub(crate) use contract_record::read as read_baseline;
 
 /// The baselines of a ledger, with the versions themselves.
 pub(crate) fn load(tenant: &Tenant, ledger: &dyn Ledger) -> Baselines {

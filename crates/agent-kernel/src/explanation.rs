@@ -1,4 +1,4 @@
-//! What the log says of a call that is not in memory any more.
+//! Explains, from the log, a call that is no longer in memory.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -25,18 +25,18 @@ pub(crate) fn in_log(ledger: &dyn Ledger, tenant: &Tenant, call: &CallId) -> Opt
     while end > last {
         let from = end.saturating_sub(PAGE).max(last);
         let page = ledger.events(from, usize::try_from(end - from).ok()?).ok()?;
-        for told in page.iter().rev().filter_map(|event| CallEvent::of(event, call)) {
-            if let Some(explanation) = told.decision(call) {
+        for call_event in page.iter().rev().filter_map(|event| CallEvent::of(event, call)) {
+            if let Some(explanation) = call_event.decision(call) {
                 // A ledger may hold the calls of several tenants, and events do not name theirs.
-                ledger.read(&run_state::key(tenant, told.run.as_ref()?)).ok()??;
-                let failure = match told.kind {
+                ledger.read(&run_state::key(tenant, call_event.run.as_ref()?)).ok()??;
+                let failure = match call_event.kind {
                     // What was begun and has no end yet cannot be told.
                     Some(EventKind::Intent) => ending?,
                     _ => None,
                 };
                 return Some(Explanation { failure, ..explanation });
             }
-            ending = ending.or(told.ending());
+            ending = ending.or(call_event.ending());
         }
         end = from;
     }

@@ -12,17 +12,18 @@ use crate::driver::{AuthorizedCall, ChunkSource, Driver, DriverError};
 use crate::partial_results::PartialResults;
 use crate::worker::Workers;
 
-type Blocking = dyn Fn(AuthorizedCall) -> Result<RawResult, DriverError> + Send + Sync;
-type Async =
+type BlockingFunction = dyn Fn(AuthorizedCall) -> Result<RawResult, DriverError> + Send + Sync;
+type AsyncFunction =
     dyn Fn(AuthorizedCall) -> BoxFuture<'static, Result<RawResult, DriverError>> + Send + Sync;
 
-type Streaming = dyn Fn(AuthorizedCall, &ChunkSender) -> Result<(), DriverError> + Send + Sync;
+type StreamingFunction =
+    dyn Fn(AuthorizedCall, &ChunkSender) -> Result<(), DriverError> + Send + Sync;
 
 enum Body {
-    Inline(Arc<Blocking>),
-    Blocking(Arc<Blocking>, Workers),
-    Async(Arc<Async>),
-    Streaming(Arc<Streaming>, Workers),
+    Inline(Arc<BlockingFunction>),
+    Blocking(Arc<BlockingFunction>, Workers),
+    Async(Arc<AsyncFunction>),
+    Streaming(Arc<StreamingFunction>, Workers),
 }
 
 /// A host function as a driver.
@@ -71,7 +72,7 @@ impl FnDriver {
     }
 }
 
-fn started(f: &Arc<Streaming>, workers: &Workers, call: AuthorizedCall) -> ChunkQueue {
+fn started(f: &Arc<StreamingFunction>, workers: &Workers, call: AuthorizedCall) -> ChunkQueue {
     let f = Arc::clone(f);
     ChunkQueue::start(|sender| {
         let work = move || {

@@ -12,7 +12,7 @@ use weaver_types::{
     CallId, Clock, LogId, Principal, Random, RunContext, RunError, RunSettings, Timer, Timestamp,
 };
 
-use crate::approval::standing::Standings;
+use crate::approval::standing_approvals::Standings;
 use crate::approval::table::HoldTable;
 use crate::cached_run::{RunSlot, Runs, lock};
 use crate::clock_guard::{self, ClockGuard, Moment};

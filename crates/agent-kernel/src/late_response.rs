@@ -23,7 +23,7 @@ pub(crate) struct LateResponseSink {
     pub(crate) log: Arc<LateResponseLog>,
     pub(crate) principal: PrincipalId,
     /// The attempts that were told, a bit each.
-    pub(crate) told: AtomicU8,
+    pub(crate) reported: AtomicU8,
 }
 
 impl LateResponseSink {
@@ -36,7 +36,7 @@ impl LateResponseSink {
         result: &Result<RawResult, DriverError>,
     ) {
         let bit = 1_u8.checked_shl(attempt.into()).unwrap_or(1 << 7);
-        if self.told.fetch_or(bit, Ordering::SeqCst) & bit != 0 {
+        if self.reported.fetch_or(bit, Ordering::SeqCst) & bit != 0 {
             return;
         }
         let success = result.as_ref().is_ok_and(|raw| !raw.is_error);

@@ -89,12 +89,13 @@ pub use kernel::Kernel;
 pub use parameter_list::parameter_list;
 pub use partial_results::PartialResults;
 pub use pipeline::{
-    DryRun, MemoryAccess, MemoryNote, Received, RevocationSubject, RunEnd, instrument,
+    DryRun, FileOutcome, MemoryAccess, MemoryNote, RevocationSubject, RunEnd, instrument,
 };
 pub use ports::Ports;
 pub use precondition::{MAX_OBSERVED, PreconditionChecker, PreconditionError};
 pub use registry::{
-    LoadError, LoadResult, MAX_CAPABILITIES, NamespaceInfo, Registered, Registry, suspicions,
+    LoadError, LoadResult, MAX_CAPABILITIES, NamespaceInfo, RegisteredCapability, Registry,
+    suspicions,
 };
 pub use repair::Repairs;
 pub use run_comparison::{BadRun, RunComparison, compare_runs};
@@ -106,7 +107,7 @@ pub use runtime::{
 pub use settings::Settings;
 pub use telemetry::OTEL_AVAILABLE;
 pub use timer::ThreadTimer;
-pub use token::{Caveat, KeyRing, MAX_CAVEATS, MAX_KEYS, MAX_TOKEN, Narrowed, Token};
+pub use token::{Caveat, KeyRing, MAX_CAVEATS, MAX_KEYS, MAX_TOKEN, NarrowedToken, Token};
 pub use wait::block_on;
 
 #[cfg(doctest)]

@@ -11,14 +11,14 @@ use crate::error::KernelError;
 pub(crate) const MAX_TAIL: u64 = 200_000;
 
 /// One event of the log.
-pub(crate) struct Told<'e> {
+pub(crate) struct LogEvent<'e> {
     pub(crate) at: Timestamp,
     pub(crate) kind: Option<EventKind>,
     pub(crate) run: Option<RunId>,
     event: &'e StoredEvent,
 }
 
-impl Told<'_> {
+impl LogEvent<'_> {
     /// What it says; null where the payload is pruned.
     pub(crate) fn payload(&self) -> Value {
         let payload = self.event.payload.as_deref();
@@ -36,7 +36,7 @@ pub(crate) fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
 pub(crate) fn scan(
     ledger: &dyn Ledger,
     since: Timestamp,
-    mut see: impl FnMut(&Told<'_>),
+    mut see: impl FnMut(&LogEvent<'_>),
 ) -> Result<bool, KernelError> {
     let page = u64::try_from(MAX_PAGE).unwrap_or(u64::MAX);
     let size = ledger.head()?.size;
@@ -48,18 +48,18 @@ pub(crate) fn scan(
         let from = end.saturating_sub(page);
         let count = usize::try_from(end.saturating_sub(from)).unwrap_or(MAX_PAGE);
         for event in ledger.events(from, count)?.iter().rev() {
-            let told = read(event)?;
-            if told.at < since {
+            let log_event = read(event)?;
+            if log_event.at < since {
                 return Ok(true);
             }
-            see(&told);
+            see(&log_event);
         }
         end = from;
     }
     Ok(true)
 }
 
-fn read(event: &StoredEvent) -> Result<Told<'_>, KernelError> {
+fn read(event: &StoredEvent) -> Result<LogEvent<'_>, KernelError> {
     let stored = |problem: &str| KernelError::Stored {
         what: "an event",
         problem: format!("number {}: {problem}", event.seq),
@@ -67,7 +67,7 @@ fn read(event: &StoredEvent) -> Result<Told<'_>, KernelError> {
     let header = canonical::parse(&event.header, Profile::Record)
         .map_err(|error| stored(&error.to_string()))?;
     let at = header.get("at").and_then(Value::as_i64).ok_or_else(|| stored("it has no time"))?;
-    Ok(Told {
+    Ok(LogEvent {
         at: Timestamp::from_micros(at),
         kind: text(&header, "type").and_then(EventKind::parse),
         run: text(&header, "run").and_then(|run| RunId::parse(run).ok()),

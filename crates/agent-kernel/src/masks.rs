@@ -20,7 +20,7 @@ const VERSION: u8 = 1;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct RunMasksRecord {
     v: u8,
     /// How many tables of masks the run has had.
     tables: u32,
@@ -66,7 +66,7 @@ impl RunMasks {
         if self.stored.load(Ordering::Acquire) {
             return None;
         }
-        let stored = Stored { v: VERSION, tables: self.before.saturating_add(1) };
+        let stored = RunMasksRecord { v: VERSION, tables: self.before.saturating_add(1) };
         let value = canonical::of(&stored, Profile::Record).ok()?;
         Some(Put { key: key(tenant, run), value, expires_at: None })
     }
@@ -91,7 +91,7 @@ fn tables(value: &[u8]) -> Result<u32, KernelError> {
         let said = format!("its version is {version:?}, this build knows 1; use a newer build");
         return Err(stored(said));
     }
-    let read: Stored = serde_json::from_value(value).map_err(|e| stored(e.to_string()))?;
+    let read: RunMasksRecord = serde_json::from_value(value).map_err(|e| stored(e.to_string()))?;
     Ok(read.tables)
 }
 

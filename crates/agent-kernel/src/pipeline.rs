@@ -53,7 +53,7 @@ mod standing_release;
 mod stream;
 mod token_allotment;
 mod transition;
-mod unfinished;
+mod unfinished_calls;
 mod unmask;
 mod validate;
 mod verify;
@@ -63,7 +63,7 @@ pub use dry_run::DryRun;
 pub use measure::instrument;
 pub use memory::{MemoryAccess, MemoryNote};
 pub(crate) use note::RunSummary;
-pub use receive::Received;
+pub use receive::FileOutcome;
 pub use run_end::RunEnd;
 
 pub use crate::revocation::RevocationSubject;

@@ -28,7 +28,7 @@ const MAX_MESSAGE: usize = 4_096;
 const MAX_SKIPPED: usize = 1_024;
 
 /// A report that was taken, and the end of what was said before it and not taken.
-pub(crate) struct Taken {
+pub(crate) struct ProgressUpdate {
     pub(crate) report: Progress,
     pub(crate) skipped: String,
 }
@@ -75,10 +75,10 @@ impl ProgressSlot {
         }
     }
 
-    fn take(&self) -> Option<Taken> {
+    fn take(&self) -> Option<ProgressUpdate> {
         let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let report = newest.report.take()?;
-        Some(Taken { report, skipped: std::mem::take(&mut newest.skipped) })
+        Some(ProgressUpdate { report, skipped: std::mem::take(&mut newest.skipped) })
     }
 
     fn wake(&self, taker: &Waker) {
@@ -108,7 +108,7 @@ impl ProgressRate {
         &mut self,
         work: F,
         slot: &ProgressSlot,
-        show: impl Fn(Taken),
+        show: impl Fn(ProgressUpdate),
         timer: &dyn Timer,
     ) -> F::Output {
         let mut work = pin!(work);
@@ -192,7 +192,7 @@ mod tests {
             reports.into_iter().for_each(|report| slot.report(report));
             Poll::Pending
         });
-        let show = |taken: Taken| seen.lock().unwrap().push(taken.report);
+        let show = |taken: ProgressUpdate| seen.lock().unwrap().push(taken.report);
         block_on(ProgressRate::default().showing(work, &slot, show, timer));
         seen.into_inner().unwrap()
     }
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn what_is_shown_at_the_end_of_one_attempt_counts_for_the_next() {
         let (slot, seen) = (ProgressSlot::default(), Mutex::new(Vec::new()));
-        let show = |taken: Taken| seen.lock().unwrap().push(taken.report.progress);
+        let show = |taken: ProgressUpdate| seen.lock().unwrap().push(taken.report.progress);
         let mut rate = ProgressRate::default();
         for attempt in 0..2 {
             let mut looks = 0;

@@ -12,7 +12,7 @@ use weaver_types::{
 };
 
 use crate::error::KernelError;
-use crate::log_tail::{Told, scan, text};
+use crate::log_tail::{LogEvent, scan, text};
 use crate::registry::Registry;
 
 /// The longest window of a limit, in microseconds.
@@ -41,9 +41,9 @@ impl Rates {
     pub(crate) fn load(ledger: &dyn Ledger, now: Timestamp) -> Result<Self, KernelError> {
         let mut past: BTreeMap<CapabilityId, Vec<PastCall>> = BTreeMap::new();
         let since = Timestamp::from_micros(now.micros().saturating_sub(SPAN_MICROS));
-        scan(ledger, since, |told| {
-            if told.kind == Some(EventKind::Intent)
-                && let Some((capability, one)) = call(told)
+        scan(ledger, since, |event| {
+            if event.kind == Some(EventKind::Intent)
+                && let Some((capability, one)) = call(event)
             {
                 past.entry(capability).or_default().push(one);
             }
@@ -146,10 +146,10 @@ fn unusable() -> Contribution {
 
 /// What the log says of a call. One that cannot be read is passed over: the log is checked
 /// elsewhere, and a pruned payload is older than any window.
-fn call(told: &Told<'_>) -> Option<(CapabilityId, PastCall)> {
-    let payload = told.payload();
+fn call(event: &LogEvent<'_>) -> Option<(CapabilityId, PastCall)> {
+    let payload = event.payload();
     let capability = CapabilityId::parse(text(&payload, "capability")?).ok()?;
     let principal = PrincipalId::parse(text(&payload, "principal")?).ok()?;
     let agent = text(&payload, "agent").and_then(|id| AgentId::parse(id).ok());
-    Some((capability, PastCall { at: told.at, principal, agent, run: told.run.clone() }))
+    Some((capability, PastCall { at: event.at, principal, agent, run: event.run.clone() }))
 }

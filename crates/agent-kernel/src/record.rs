@@ -217,7 +217,7 @@ fn redacted(firewall: &Firewall, text: &str, most: usize) -> String {
     text
 }
 
-/// The first so many characters.
+/// The first `most` characters.
 fn first(text: &str, most: usize) -> &str {
     // No character takes less than a byte.
     let cut = if text.len() > most { text.char_indices().nth(most) } else { None };
@@ -314,10 +314,10 @@ mod tests {
             let detail = "write to jane.roe@corp.example.com";
             let said = Contribution::new(Check::Rule, verdict, reason, detail);
             let decision = Decision::join(vec![said], policy.basis().clone());
-            let told = serde_json::to_value(super::Checks::of(&decision, &firewall)).unwrap();
-            let detail = told[0]["detail"].as_str().unwrap();
+            let checks = serde_json::to_value(super::Checks::of(&decision, &firewall)).unwrap();
+            let detail = checks[0]["detail"].as_str().unwrap();
             assert!(detail.starts_with("write to ") && !detail.contains("jane"), "{detail}");
-            assert_eq!(told[0]["reason"], reason.as_str());
+            assert_eq!(checks[0]["reason"], reason.as_str());
         }
     }
 

@@ -7,7 +7,7 @@
 mod entries;
 mod first_seen;
 mod namespace;
-mod registered;
+mod registered_capability;
 mod search;
 mod suspicion;
 mod version;
@@ -24,7 +24,7 @@ use entries::Entries;
 use namespace::Namespace;
 
 pub use namespace::{LoadError, LoadResult, NamespaceInfo};
-pub use registered::Registered;
+pub use registered_capability::RegisteredCapability;
 pub(crate) use suspicion::kinds;
 pub use suspicion::suspicions;
 
@@ -79,7 +79,7 @@ impl Registry {
         capability: Capability,
         driver: Arc<dyn Driver>,
     ) -> Result<(), RegistryError> {
-        let entry = Arc::new(Registered::new(capability, driver)?);
+        let entry = Arc::new(RegisteredCapability::new(capability, driver)?);
         self.write()?.insert(entry)
     }
 
@@ -180,7 +180,7 @@ impl Registry {
 
     /// Looks one up, and loads its namespace for it where that is declared.
     #[must_use]
-    pub fn get(&self, id: &CapabilityId) -> Option<Arc<Registered>> {
+    pub fn get(&self, id: &CapabilityId) -> Option<Arc<RegisteredCapability>> {
         let found = || self.read().ok()?.by_id().get(id).cloned();
         if let Some(entry) = found() {
             return Some(entry);
@@ -269,7 +269,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistryError::UnknownNamespace`], or what went wrong when it was loaded.
-    pub fn namespace(&self, prefix: &str) -> Result<Vec<Arc<Registered>>, RegistryError> {
+    pub fn namespace(&self, prefix: &str) -> Result<Vec<Arc<RegisteredCapability>>, RegistryError> {
         let declared = self.declared(std::iter::once(prefix).chain(namespace::prefixes(prefix)));
         for namespace in &declared {
             self.load(namespace)?;
@@ -285,7 +285,7 @@ impl Registry {
 
     /// All capabilities, sorted by id.
     #[must_use]
-    pub fn list_all(&self) -> Vec<Arc<Registered>> {
+    pub fn list_all(&self) -> Vec<Arc<RegisteredCapability>> {
         self.all(|entries| entries.by_id().values().cloned().collect()).unwrap_or_default()
     }
 
@@ -297,13 +297,13 @@ impl Registry {
 
     /// Capabilities of this class or below.
     #[must_use]
-    pub fn filter_by_safety(&self, ceiling: SafetyClass) -> Vec<Arc<Registered>> {
+    pub fn filter_by_safety(&self, ceiling: SafetyClass) -> Vec<Arc<RegisteredCapability>> {
         self.list_all().into_iter().filter(|entry| entry.capability.class() <= ceiling).collect()
     }
 
     /// Capabilities that this agent may use by their own declaration.
     #[must_use]
-    pub fn filter_for_agent(&self, agent: &AgentId) -> Vec<Arc<Registered>> {
+    pub fn filter_for_agent(&self, agent: &AgentId) -> Vec<Arc<RegisteredCapability>> {
         self.list_all()
             .into_iter()
             .filter(|entry| entry.capability.spec().agents.admits(Some(agent)))
@@ -314,7 +314,7 @@ impl Registry {
     /// them. It looks at words only, at everything that is registered, and asks for nobody's
     /// permission; contextweaver's router is the one that finds tools for a goal.
     #[must_use]
-    pub fn search(&self, goal: &str, max: usize, offset: usize) -> Vec<Arc<Registered>> {
+    pub fn search(&self, goal: &str, max: usize, offset: usize) -> Vec<Arc<RegisteredCapability>> {
         search::ranked(self.list_all(), goal).into_iter().skip(offset).take(max).collect()
     }
 
@@ -342,10 +342,10 @@ fn checked(
     prefix: &str,
     capability: Capability,
     driver: Arc<dyn Driver>,
-) -> Result<Arc<Registered>, RegistryError> {
+) -> Result<Arc<RegisteredCapability>, RegistryError> {
     let id = capability.id();
     if !id.as_str().starts_with(prefix) {
         return Err(RegistryError::Misplaced { id: id.clone(), prefix: prefix.to_owned() });
     }
-    Registered::new(capability, driver).map(Arc::new)
+    RegisteredCapability::new(capability, driver).map(Arc::new)
 }

@@ -16,10 +16,10 @@ const MAX_KNOWN: usize = 4_096;
 
 /// Rejected files of late, so that a flood of them does not flood the log.
 #[derive(Default)]
-pub(crate) struct RejectedFiles(Mutex<Seen>);
+pub(crate) struct RejectedFiles(Mutex<RecentRejections>);
 
 #[derive(Default)]
-struct Seen {
+struct RecentRejections {
     known: BTreeSet<Digest>,
     since: Timestamp,
     recorded: u32,

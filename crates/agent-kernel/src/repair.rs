@@ -44,7 +44,7 @@ impl Repairs {
 
 /// Arguments that were repaired, and what was done: place and sort.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Repaired {
+pub(crate) struct RepairedArguments {
     pub(crate) arguments: Value,
     pub(crate) done: Value,
 }
@@ -56,7 +56,7 @@ pub(crate) fn repaired(
     capability: &Capability,
     check: &SchemaCheck,
     arguments: &Value,
-) -> Option<Repaired> {
+) -> Option<RepairedArguments> {
     let spec = capability.spec();
     let schema = spec.input_schema.as_deref().filter(|_| repairs != Repairs::none())?;
     check.violation(arguments, "the arguments")?;
@@ -69,7 +69,7 @@ pub(crate) fn repaired(
     if !few || check.violation(&mended, "the arguments").is_some() {
         return None;
     }
-    Some(Repaired { arguments: mended, done: Value::Array(work.done) })
+    Some(RepairedArguments { arguments: mended, done: Value::Array(work.done) })
 }
 
 struct RepairWalk {

@@ -1,4 +1,4 @@
-//! What the calls under way have set aside of a run's budget.
+//! The amounts of a run's budget that the calls under way have reserved.
 
 use weaver_types::Millicents;
 

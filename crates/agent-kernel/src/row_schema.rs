@@ -1,4 +1,4 @@
-//! Which lists of a schema are checked item by item.
+//! Finds the lists of a schema that can be checked item by item.
 
 use std::collections::BTreeSet;
 

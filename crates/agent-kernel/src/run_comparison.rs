@@ -34,11 +34,11 @@ pub struct BadRun {
 
 /// What is known of a run while the log is read.
 #[derive(Debug, Default)]
-struct Known {
+struct ComparedRun {
     /// Changes that the log told of before the records were read.
     at_least: u64,
     /// Whether there are events of it, and a record.
-    told: bool,
+    in_log: bool,
     recorded: bool,
     /// What the record says; nothing where it cannot be read.
     stored: Option<RunState>,
@@ -71,10 +71,10 @@ pub fn compare_runs(
     events: &mut Events<'_>,
     records: &mut Records<'_>,
 ) -> Result<RunComparison, KernelError> {
-    let mut runs: HashMap<RunId, Known, RandomState> = HashMap::default();
+    let mut runs: HashMap<RunId, ComparedRun, RandomState> = HashMap::default();
     each(events, &mut |run, change| {
         let known = entry(&mut runs, run)?;
-        known.told = true;
+        known.in_log = true;
         known.at_least += u64::from(matches!(change, Change::Of(_)));
         Some(())
     })?;
@@ -100,7 +100,7 @@ pub fn compare_runs(
             Change::Gone => known.gone = true,
             Change::None => {}
         }
-        known.told = true;
+        known.in_log = true;
         Some(())
     })?;
     let mut done = RunComparison { proven: 0, pruned: 0, bad: None };
@@ -119,13 +119,13 @@ pub fn compare_runs(
     Ok(done)
 }
 
-impl Known {
+impl ComparedRun {
     fn compare(&mut self) {
         self.matched |= self.changes >= self.at_least && self.stored.as_ref() == Some(&self.folded);
     }
 
     fn judge(&self) -> Option<RunFault> {
-        match (self.told, self.recorded) {
+        match (self.in_log, self.recorded) {
             (false, _) => Some(RunFault::Planted),
             _ if self.gone => Some(RunFault::Pruned),
             // Others may note something of a run that never took a step.
@@ -136,9 +136,12 @@ impl Known {
 }
 
 /// `None` for an id that is none: no run of the kernel has it.
-fn entry<'m>(runs: &'m mut HashMap<RunId, Known, RandomState>, id: &str) -> Option<&'m mut Known> {
+fn entry<'m>(
+    runs: &'m mut HashMap<RunId, ComparedRun, RandomState>,
+    id: &str,
+) -> Option<&'m mut ComparedRun> {
     if !runs.contains_key(id) {
-        runs.insert(RunId::parse(id).ok()?, Known::default());
+        runs.insert(RunId::parse(id).ok()?, ComparedRun::default());
     }
     runs.get_mut(id)
 }

@@ -52,11 +52,11 @@ impl RunLog {
         if version == 0 && before == 0 {
             return Ok((state, version));
         }
-        let mut fault = self.told(run, ledger, before)?.judge(&state, self.from);
+        let mut fault = self.run_events(run, ledger, before)?.judge(&state, self.from);
         if fault.is_some() {
             // What came after the last look may be what the record has and the log lacks.
             self.look_on(ledger)?;
-            fault = self.told(run, ledger, before)?.judge(&state, self.from);
+            fault = self.run_events(run, ledger, before)?.judge(&state, self.from);
         }
         match fault {
             None => Ok((state, version)),
@@ -70,13 +70,13 @@ impl RunLog {
     }
 
     /// What the events of a run say; `before` of them were known before its record was read.
-    fn told(
+    fn run_events(
         &self,
         run: &RunId,
         ledger: &dyn Ledger,
         before: usize,
     ) -> Result<RunEvents, KernelError> {
-        let mut told = RunEvents::default();
+        let mut run_events = RunEvents::default();
         let places = self.places.get(run).map(Vec::as_slice).unwrap_or_default();
         let mut page: Vec<StoredEvent> = Vec::new();
         for (number, seq) in places.iter().enumerate() {
@@ -90,12 +90,12 @@ impl RunLog {
             }
             let event = page.iter().find(|event| event.seq == *seq);
             let Some(event) = event else { continue };
-            told.take(event)?;
+            run_events.take(event)?;
             if number < before {
-                told.at_least = told.changes.len();
+                run_events.at_least = run_events.changes.len();
             }
         }
-        Ok(told)
+        Ok(run_events)
     }
 
     /// Looks at the events that came since.

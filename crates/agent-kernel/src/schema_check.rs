@@ -94,10 +94,10 @@ impl SchemaCheck {
 
     /// The compiled schema; `None` where none is declared. It compiled before, so the error is one
     /// that does not happen, and whoever meets it refuses.
-    fn compiled(&self) -> Option<Result<&CompiledSchema, String>> {
+    fn compiled(&self) -> Option<Result<&CompiledSchema, &RegistryError>> {
         let schema = self.schema()?;
         let compiled = self.compiled.get_or_init(|| self.compile(schema));
-        Some(compiled.as_ref().map_err(ToString::to_string))
+        Some(compiled.as_ref())
     }
 
     /// True where there is a schema.
@@ -110,7 +110,7 @@ impl SchemaCheck {
     pub(crate) fn violation(&self, value: &Value, whole: &str) -> Option<String> {
         let CompiledSchema { validator, weight, parameters, .. } = match self.compiled()? {
             Ok(compiled) => compiled,
-            Err(problem) => return Some(problem),
+            Err(error) => return Some(error.to_string()),
         };
         if nodes(value).saturating_mul(*weight) > MAX_WORK {
             return Some(format!("{whole}: too many values for so large a schema"));
@@ -130,7 +130,7 @@ impl SchemaCheck {
     pub(crate) fn violation_in_rows(&self, rows: &JsonRows, whole: &str) -> Option<String> {
         let CompiledSchema { validator, weight, rows: schemas, .. } = match self.compiled()? {
             Ok(compiled) => compiled,
-            Err(problem) => return Some(problem),
+            Err(error) => return Some(error.to_string()),
         };
         if !schemas.speak_of_items_alone(rows.key()) {
             return self.violation(&rows.to_value(), whole);
@@ -255,18 +255,18 @@ mod tests {
             ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, Agents::Any)
         };
         let check = SchemaCheck::of_results(&Arc::new(draft.build().unwrap())).unwrap();
-        let told = |small: usize, large: usize| {
+        let outcome = |small: usize, large: usize| {
             let mut rows = vec![json!({ "id": 1 }); small];
             rows.extend(vec![json!({ "id": 1, "n": 2 }); large]);
             let whole = Value::Array(rows);
             let parts = JsonRows::parse(whole.to_string()).unwrap();
-            let told = check.violation(&whole, "it");
-            assert_eq!(check.violation_in_rows(&parts, "it"), told);
-            (nodes(&whole), told)
+            let outcome = check.violation(&whole, "it");
+            assert_eq!(check.violation_in_rows(&parts, "it"), outcome);
+            (nodes(&whole), outcome)
         };
-        assert_eq!(told(4_998, 1), (10_000, None));
+        assert_eq!(outcome(4_998, 1), (10_000, None));
         let refused = "it: too many values for so large a schema".to_owned();
-        assert_eq!(told(5_000, 0), (10_001, Some(refused)));
+        assert_eq!(outcome(5_000, 0), (10_001, Some(refused)));
     }
 
     #[test]

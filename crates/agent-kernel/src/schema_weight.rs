@@ -50,7 +50,7 @@ pub(crate) fn weigh(schema: &Value) -> Result<u64, SchemaFault> {
         back: 0,
         tangled: false,
     };
-    let nodes = scale.value(schema, Place { depth: 0, plain: true })?;
+    let nodes = scale.value(schema, WalkPosition { depth: 0, plain: true })?;
     if scale.patterns > MAX_PATTERNS {
         return Err(SchemaFault::TooManyPatterns);
     }
@@ -62,7 +62,7 @@ pub(crate) fn weigh(schema: &Value) -> Result<u64, SchemaFault> {
 
 /// Where in the schema a walk stands.
 #[derive(Clone, Copy)]
-struct Place {
+struct WalkPosition {
     depth: usize,
     /// False once the way led through a key that visits a value again.
     plain: bool,
@@ -82,11 +82,11 @@ struct Scale<'a> {
 }
 
 impl<'a> Scale<'a> {
-    fn value(&mut self, value: &'a Value, place: Place) -> Result<u64, SchemaFault> {
+    fn value(&mut self, value: &'a Value, place: WalkPosition) -> Result<u64, SchemaFault> {
         if place.depth > MAX_DEPTH {
             return Err(SchemaFault::TooDeep);
         }
-        let below = Place { depth: place.depth + 1, ..place };
+        let below = WalkPosition { depth: place.depth + 1, ..place };
         let nodes = match value {
             Value::Object(fields) => self.object(fields, below)?,
             Value::Array(items) => {
@@ -101,19 +101,23 @@ impl<'a> Scale<'a> {
         if nodes >= MAX_NODES { Err(SchemaFault::TooManyNodes) } else { Ok(nodes + 1) }
     }
 
-    fn object(&mut self, fields: &'a Map<String, Value>, place: Place) -> Result<u64, SchemaFault> {
+    fn object(
+        &mut self,
+        fields: &'a Map<String, Value>,
+        place: WalkPosition,
+    ) -> Result<u64, SchemaFault> {
         let mut nodes = 0_u64;
         // A reference beside other keywords visits the same value twice.
         let alone =
             fields.values().filter(|value| value.is_object() || value.is_array()).count() == 0;
         for (key, value) in fields {
-            let here = Place {
+            let here = WalkPosition {
                 plain: place.plain && (PLAIN.contains(&key.as_str()) || !is_keyword(key)),
                 ..place
             };
             nodes = nodes.saturating_add(match (key.as_str(), value) {
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(target)) => {
-                    self.reference(target, Place { plain: place.plain && alone, ..place })?
+                    self.reference(target, WalkPosition { plain: place.plain && alone, ..place })?
                 }
                 ("pattern", Value::String(_)) => {
                     self.patterns += 1;
@@ -133,8 +137,12 @@ impl<'a> Scale<'a> {
     }
 
     /// Members whose keys are names, not keywords.
-    fn named(&mut self, named: &'a Map<String, Value>, place: Place) -> Result<u64, SchemaFault> {
-        let below = Place { depth: place.depth + 1, ..place };
+    fn named(
+        &mut self,
+        named: &'a Map<String, Value>,
+        place: WalkPosition,
+    ) -> Result<u64, SchemaFault> {
+        let below = WalkPosition { depth: place.depth + 1, ..place };
         let mut nodes = 1_u64;
         for value in named.values() {
             nodes = nodes.saturating_add(self.value(value, below)?);
@@ -142,7 +150,7 @@ impl<'a> Scale<'a> {
         Ok(nodes)
     }
 
-    fn reference(&mut self, target: &'a str, place: Place) -> Result<u64, SchemaFault> {
+    fn reference(&mut self, target: &'a str, place: WalkPosition) -> Result<u64, SchemaFault> {
         // A reference to elsewhere is refused where the schema is compiled.
         let Some(pointer) = target.strip_prefix('#') else { return Ok(1) };
         if self.open.contains(&target) || pointer.is_empty() {
@@ -246,7 +254,7 @@ mod tests {
         assert!(weigh(&json!({ "description": "x".repeat(300_000) })).is_err());
     }
 
-    /// A schema in so many lists, one in the other.
+    /// A schema inside the given number of nested lists.
     fn nested(lists: usize) -> Value {
         (0..lists).fold(json!(true), |inner, _| json!([inner]))
     }

@@ -1,10 +1,10 @@
 //! Telemetry: spans and metrics of what the kernel does, through the OpenTelemetry API. It watches
 //! and changes nothing; without the feature `otel` none of it is built.
 
+#[cfg(not(feature = "otel"))]
+mod no_telemetry;
 #[cfg(feature = "otel")]
 mod otel;
-#[cfg(not(feature = "otel"))]
-mod silent;
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use weaver_types::{CapabilityId, ResponseMode, Timestamp};
 
 use crate::caller::Caller;
 
+#[cfg(not(feature = "otel"))]
+pub(crate) use no_telemetry::Telemetry;
 #[cfg(feature = "otel")]
 pub(crate) use otel::Telemetry;
-#[cfg(not(feature = "otel"))]
-pub(crate) use silent::Telemetry;
 
 /// Whether this build can be instrumented: the feature `otel`.
 pub const OTEL_AVAILABLE: bool = cfg!(feature = "otel");

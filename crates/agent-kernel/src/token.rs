@@ -17,7 +17,7 @@ use std::fmt;
 
 use weaver_types::{CallId, TokenId};
 
-pub use caveat::{Caveat, MAX_CAVEATS, Narrowed};
+pub use caveat::{Caveat, MAX_CAVEATS, NarrowedToken};
 pub(crate) use key_ring::TokenMac;
 pub use key_ring::{KeyRing, MAX_KEYS};
 

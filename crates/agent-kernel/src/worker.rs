@@ -28,9 +28,9 @@ struct State {
 }
 
 #[derive(Clone)]
-pub(crate) struct Workers(Arc<Shared>);
+pub(crate) struct Workers(Arc<WorkerPool>);
 
-struct Shared {
+struct WorkerPool {
     state: Mutex<State>,
     /// Signalled when a job waits for an idle thread.
     job_added: Condvar,
@@ -41,7 +41,7 @@ static SHARED: LazyLock<Workers> = LazyLock::new(|| Workers::new(MAX_THREADS));
 impl Workers {
     fn new(most: usize) -> Self {
         let state = State { most, jobs: Vec::new(), idle: 0, threads: 0 };
-        Self(Arc::new(Shared { state: Mutex::new(state), job_added: Condvar::new() }))
+        Self(Arc::new(WorkerPool { state: Mutex::new(state), job_added: Condvar::new() }))
     }
 
     /// The threads of this process.
@@ -91,7 +91,7 @@ impl Workers {
     }
 }
 
-fn work(shared: &Shared) {
+fn work(shared: &WorkerPool) {
     let Ok(mut state) = shared.state.lock() else { return };
     loop {
         if let Some(job) = state.jobs.pop() {
@@ -113,7 +113,7 @@ fn work(shared: &Shared) {
     }
 }
 
-type Late = Box<dyn FnOnce(&Result<RawResult, DriverError>) + Send>;
+type LateResultCallback = Box<dyn FnOnce(&Result<RawResult, DriverError>) + Send>;
 
 /// Where a function's result is handed over.
 struct Slot {
@@ -121,16 +121,16 @@ struct Slot {
     waker: Option<Waker>,
     /// Nobody waits any more.
     left: bool,
-    late: Option<Late>,
+    late: Option<LateResultCallback>,
 }
 
 impl Slot {
-    fn new(late: Late) -> Self {
+    fn new(late: LateResultCallback) -> Self {
         Self { result: None, waker: None, left: false, late: Some(late) }
     }
 
     /// What has come although nobody waits, and who is to be told.
-    fn unread(&mut self) -> Option<(Result<RawResult, DriverError>, Late)> {
+    fn unread(&mut self) -> Option<(Result<RawResult, DriverError>, LateResultCallback)> {
         if !self.left || self.result.is_none() {
             return None;
         }
@@ -232,18 +232,18 @@ mod tests {
     fn what_comes_when_nobody_waits_is_told_once_and_given_to_nobody() {
         let workers = Workers::new(1);
         let (release, gate) = mpsc::channel::<()>();
-        let (tell, told) = mpsc::channel();
+        let (sender, received) = mpsc::channel();
         let work = workers.run(
             move || {
                 let _ = gate.recv();
                 Ok(RawResult::text("late"))
             },
-            move |result| tell.send(result.is_ok()).unwrap(),
+            move |result| sender.send(result.is_ok()).unwrap(),
         );
         drop(work);
         release.send(()).unwrap();
-        assert_eq!(told.recv(), Ok(true));
-        assert!(told.recv().is_err(), "once");
+        assert_eq!(received.recv(), Ok(true));
+        assert!(received.recv().is_err(), "once");
     }
 
     #[test]
@@ -274,16 +274,16 @@ mod tests {
             |_| (),
         );
         begins.recv().unwrap();
-        let (tell, told) = mpsc::channel();
+        let (sender, received) = mpsc::channel();
         let other = workers.run(
             move || {
-                tell.send(()).unwrap();
+                sender.send(()).unwrap();
                 Ok(RawResult::text("done"))
             },
             |_| (),
         );
         assert_eq!(
-            told.recv_timeout(Duration::from_secs(10)),
+            received.recv_timeout(Duration::from_secs(10)),
             Ok(()),
             "it has a thread of its own"
         );

@@ -16,11 +16,11 @@ pub(super) mod feedback;
 mod inbox;
 mod list;
 mod outcome;
-mod rejected;
+mod rejections;
 mod screen;
 mod show;
 mod signer;
-mod standing;
+mod standing_approvals;
 mod standing_grant;
 pub(super) mod terms;
 mod watch;
@@ -33,7 +33,7 @@ use args::Approve;
 
 /// How many requests wait for a person, in the ledger of this configuration.
 pub(super) fn waiting(config: &Path) -> Result<usize, Failure> {
-    let from = args::From { config: config.to_owned(), store: None, inbox: None };
+    let from = args::ApprovalSource { config: config.to_owned(), store: None, inbox: None };
     let place = approval_store::ApprovalStore::open(&from)?;
     let now = approval_store::now();
     let open = approval_records::all(&place, |held| held.status(now) == "requested")?;
@@ -47,7 +47,7 @@ pub(super) fn run(args: Approve) -> Result<Exit, Failure> {
         Approve::Grant(args) => answer::grant(&args),
         Approve::Deny(args) => answer::deny(&args),
         Approve::Revoke(args) => word::revoke_request(&args),
-        Approve::Standing(args) => standing::run(args),
+        Approve::Standing(args) => standing_approvals::run(args),
         Approve::Watch(args) => watch::run(&args),
         Approve::Clock(args) => word::confirm_clock(&args),
         Approve::EndRun(args) => word::end_run(&args),

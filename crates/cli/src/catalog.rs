@@ -1,9 +1,9 @@
 //! `weaver catalog`: catalogs of tools, from files of many forms.
 
 pub(super) mod args;
-mod changed;
 mod convert;
 mod diff;
+mod item_change;
 mod lint;
 mod search;
 mod skills;

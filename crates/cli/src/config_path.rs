@@ -1,4 +1,4 @@
-//! Which configuration a command means when none is named.
+//! Finds the configuration of a command that names none.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};

@@ -21,11 +21,11 @@ use args::{Connect, Disconnect};
 pub(super) use status::client_states;
 
 pub(super) fn run(args: &Connect) -> Result<Exit, Failure> {
-    let place = Place::open(args.config.as_deref())?;
+    let place = ConnectedGateway::open(args.config.as_deref())?;
     if args.status {
         return status::run(&place, args);
     }
-    let folders = init::found::folders()?;
+    let folders = init::found_servers::folders()?;
     let files = files(args, &folders, &place)?;
     if files.is_empty() {
         let message = "no client has a server that weaver.toml knows";
@@ -55,12 +55,12 @@ pub(super) fn run(args: &Connect) -> Result<Exit, Failure> {
 }
 
 /// The configuration, and what is connected to it.
-pub(super) struct Place {
+pub(super) struct ConnectedGateway {
     pub(super) config: Config,
     pub(super) connections: Connections,
 }
 
-impl Place {
+impl ConnectedGateway {
     pub(super) fn open(named: Option<&Path>) -> Result<Self, Failure> {
         let file = config_path::absolute(named)?;
         // Variables are for the servers, which are not started here.
@@ -96,7 +96,11 @@ fn client(id: &str) -> Result<&'static Client, Failure> {
 }
 
 /// The files that are to be connected.
-fn files(args: &Connect, folders: &Folders, place: &Place) -> Result<Vec<ClientFile>, Failure> {
+fn files(
+    args: &Connect,
+    folders: &Folders,
+    place: &ConnectedGateway,
+) -> Result<Vec<ClientFile>, Failure> {
     let mut files = Vec::new();
     let named = args.clients.iter().map(|id| client(id)).collect::<Result<Vec<_>, _>>()?;
     let all = Client::all().iter().filter(|client| named.is_empty() || named.contains(client));
@@ -195,7 +199,7 @@ fn told(plan: &Plan, args: &Connect) -> Result<(), Failure> {
 }
 
 pub(super) fn disconnect(args: &Disconnect) -> Result<Exit, Failure> {
-    let place = Place::open(args.config.as_deref())?;
+    let place = ConnectedGateway::open(args.config.as_deref())?;
     let named = args.clients.iter().map(|id| client(id)).collect::<Result<Vec<_>, _>>()?;
     let all = place.connections.all()?;
     let wanted = |one: &&Connection| {

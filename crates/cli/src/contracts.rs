@@ -2,15 +2,15 @@
 
 mod approve;
 pub(super) mod args;
+mod contract_standing;
 mod diff;
 mod document;
 mod ledger;
 mod list;
-pub(super) mod live;
+pub(super) mod live_tools;
 mod mismatches;
 mod propose;
 mod snapshot;
-mod standing;
 
 use super::{Exit, Failure, output};
 use args::Contracts as Args;

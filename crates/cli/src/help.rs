@@ -9,7 +9,7 @@ use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
 use super::args::Cli;
-use pages::Page;
+use pages::HelpPage;
 
 /// How wide a help is at most, as a terminal that nobody has made wider.
 const WIDTH: usize = 80;
@@ -57,7 +57,7 @@ fn with_page(mut command: Command, path: &str) -> Command {
     command
 }
 
-fn text(page: &Page, more: Option<String>) -> String {
+fn text(page: &HelpPage, more: Option<String>) -> String {
     let mut out = String::from(if page.examples.len() > 1 { "Examples:" } else { "Example:" });
     for example in page.examples {
         out.push_str("\n  ");

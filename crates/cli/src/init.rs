@@ -2,7 +2,7 @@
 
 mod answers;
 pub(super) mod args;
-pub(super) mod found;
+pub(super) mod found_servers;
 pub(super) mod questions;
 mod report;
 mod secrets;
@@ -29,7 +29,7 @@ use report::{GeneratedPassphrase, Report};
 pub(super) fn run(args: &Init) -> Result<Exit, Failure> {
     let dir = match &args.dir {
         Some(dir) => dir.clone(),
-        None => found::folders()?.gateway(),
+        None => found_servers::folders()?.gateway(),
     };
     if dir.join("weaver.toml").is_file() {
         return update::again(args, &dir);
@@ -110,15 +110,15 @@ fn selected(
     answers: &Answers,
     place: &mut Option<SecretPlace>,
 ) -> Result<Selection, Failure> {
-    let files = found::files(&args.from)?;
-    let mut selection = found::selection(&files, &TakenNames::default());
+    let files = found_servers::files(&args.from)?;
+    let mut selection = found_servers::selection(&files, &TakenNames::default());
     for name in &answers.leave {
         selection.leave_out(name, "your answers leave it where it is");
     }
     if args.leave_secrets {
         selection = selection.without_secrets();
     }
-    output::aside(&found::told(&files, &selection));
+    output::aside(&found_servers::told(&files, &selection));
     if args.asks() && !selection.secrets.is_empty() && place.is_none() {
         *place = secrets::ask(&selection)?;
         if place.is_none() {
@@ -126,7 +126,7 @@ fn selected(
         }
     }
     if selection.servers.is_empty() {
-        return Err(found::nothing(&selection));
+        return Err(found_servers::nothing(&selection));
     }
     Ok(selection)
 }
@@ -148,7 +148,9 @@ fn list(
             Err(problem) => {
                 let left = selection.left_out.len();
                 selection.leave_out(name.as_str(), &format!("it did not start: {problem}"));
-                output::aside(&found::left_out(selection.left_out.get(left..).unwrap_or_default()));
+                output::aside(&found_servers::left_out(
+                    selection.left_out.get(left..).unwrap_or_default(),
+                ));
                 first.get_or_insert(problem);
             }
         }

@@ -7,12 +7,12 @@ mod result;
 use serde_json::{Value, json};
 use weaver_firewall::{FrameBudget, Tokenizer};
 use weaver_text::{escape, token};
-use weaver_types::{Frame, RawContent, ResponseMode};
+use weaver_types::{RawContent, ResponseMode};
 
 use super::redact::engine::firewall;
 use super::{Exit, Failure, output};
 use args::Inspect;
-use look::{Look, Size};
+use look::{Look, MeasuredFrame, Size};
 
 /// The mode of the gateway.
 const MODES: [ResponseMode; 1] = [ResponseMode::Auto];
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Inspect) -> Result<Exit, Failure> {
     if args.output.json {
         let frames: Vec<Value> = modes
             .iter()
-            .map(|mode| look.frame(*mode).map(|seen| as_json(&seen)))
+            .map(|mode| look.frame(*mode).map(|measured| as_json(&measured)))
             .collect::<Result<_, _>>()?;
         output::json(&json!({
             "result": { "kind": result::kind(&raw), "chars": whole.chars, "tokens": whole.tokens },
@@ -76,8 +76,8 @@ fn budget(args: &Inspect) -> FrameBudget {
     }
 }
 
-fn as_json(seen: &(Frame, Size)) -> Value {
-    let (frame, size) = seen;
+fn as_json(measured: &MeasuredFrame) -> Value {
+    let MeasuredFrame { frame, size } = measured;
     json!({
         "mode": frame.mode.as_str(),
         "chars": size.chars,
@@ -87,8 +87,8 @@ fn as_json(seen: &(Frame, Size)) -> Value {
 }
 
 /// One frame: its size, what it shows, what it warns of.
-fn shown(seen: &(Frame, Size), counter: &str) -> String {
-    let (frame, size) = seen;
+fn shown(measured: &MeasuredFrame, counter: &str) -> String {
+    let MeasuredFrame { frame, size } = measured;
     let mode = output::bold(frame.mode.as_str());
     let mut out = format!("\n{mode}: {}\n", sized(size, counter));
     for block in &frame.content {

@@ -84,7 +84,7 @@ fn main() -> ExitCode {
         let _ = output::text(&help::whole().ansi().to_string());
         return Exit::Ok.into();
     }
-    let Typed { cli, format } = match parsed() {
+    let ParsedCommand { cli, format } = match parsed() {
         Ok(typed) => typed,
         Err(error) => {
             if let Some(failure) = config_path::no_store(&error) {
@@ -112,18 +112,18 @@ fn main() -> ExitCode {
 }
 
 /// What was typed, and the form of the output, and so of a failure.
-struct Typed {
+struct ParsedCommand {
     cli: Cli,
     format: OutputFormat,
 }
 
-fn parsed() -> Result<Typed, clap::Error> {
+fn parsed() -> Result<ParsedCommand, clap::Error> {
     let mut command = help::command();
     let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
     let format = output_format("", &matches);
     let cli =
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))?;
-    Ok(Typed { cli, format })
+    Ok(ParsedCommand { cli, format })
 }
 
 /// JSON where the innermost command has `--json`, or `--log-format json`.

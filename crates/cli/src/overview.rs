@@ -9,8 +9,8 @@ use weaver_trace_store::Reader;
 use weaver_trace_store::verify::verify;
 use weaver_types::{Clock as _, SystemClock};
 
-use super::connect::{self, Place};
-use super::trace::today::Today;
+use super::connect::{self, ConnectedGateway};
+use super::trace::last_day::LastDay;
 use super::{Exit, Failure, approve, config_path, output};
 
 /// Up to how many events the log is verified while one waits.
@@ -22,40 +22,51 @@ pub(super) fn run() -> Result<Exit, Failure> {
             "{}: no weaver.toml here, in a folder above, or in your own folder\n\n{}",
             output::bold("Weaver is not set up"),
             commands(&[
-                ("weaver init", "sets it up from the MCP clients on this machine"),
-                ("weaver demo", "shows the whole path in a minute, offline"),
-                ("weaver --help", "lists every command"),
+                NextStep::new("weaver init", "sets it up from the MCP clients on this machine"),
+                NextStep::new("weaver demo", "shows the whole path in a minute, offline"),
+                NextStep::new("weaver --help", "lists every command"),
             ])
         ))?;
         return Ok(Exit::Ok);
     };
-    let place = Place::open(Some(&file))?;
-    let mut steps: Vec<(String, &str)> = Vec::new();
+    let place = ConnectedGateway::open(Some(&file))?;
+    let mut steps: Vec<NextStep> = Vec::new();
     let mut out = String::new();
     out.push_str(&servers(&place.config, &mut steps));
     out.push_str(&gateway(&place.config));
     out.push_str(&clients(&place, &mut steps)?);
     out.push_str(&waiting(&file, &place.config, &mut steps));
     out.push_str(&log(&place.config, &mut steps)?);
-    for step in [
-        ("weaver trace", "tells what happened today"),
-        ("weaver update", "takes in new servers and tools"),
-        ("weaver check", "says what is wrong in the configuration"),
-        ("weaver --help", "lists every command"),
-    ] {
-        steps.push((step.0.to_owned(), step.1));
-    }
-    let steps: Vec<(&str, &str)> = steps.iter().take(3).map(|(a, b)| (a.as_str(), *b)).collect();
+    steps.extend([
+        NextStep::new("weaver trace", "tells what happened today"),
+        NextStep::new("weaver update", "takes in new servers and tools"),
+        NextStep::new("weaver check", "says what is wrong in the configuration"),
+        NextStep::new("weaver --help", "lists every command"),
+    ]);
+    steps.truncate(3);
     output::text(&format!("{out}\n{}", commands(&steps)))?;
     Ok(Exit::Ok)
 }
 
-fn commands(list: &[(&str, &str)]) -> String {
-    let width = list.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
-    list.iter()
-        .map(|(command, what)| {
+/// A command that makes sense now, and what it does.
+struct NextStep {
+    command: String,
+    purpose: &'static str,
+}
+
+impl NextStep {
+    fn new(command: impl Into<String>, purpose: &'static str) -> Self {
+        Self { command: command.into(), purpose }
+    }
+}
+
+fn commands(steps: &[NextStep]) -> String {
+    let width = steps.iter().map(|step| step.command.len()).max().unwrap_or(0);
+    steps
+        .iter()
+        .map(|NextStep { command, purpose }| {
             let pad = " ".repeat(width - command.len());
-            format!("  {}{pad}  {what}\n", output::bold(command))
+            format!("  {}{pad}  {purpose}\n", output::bold(command))
         })
         .collect()
 }
@@ -64,7 +75,7 @@ fn row(name: &str, text: &str) -> String {
     format!("{name:<10} {text}\n")
 }
 
-fn servers(config: &Config, steps: &mut Vec<(String, &str)>) -> String {
+fn servers(config: &Config, steps: &mut Vec<NextStep>) -> String {
     let names: Vec<&str> = config.upstreams.iter().map(|one| one.name.as_str()).collect();
     let file = config.file.display().to_string();
     let now = SystemClock::default().now();
@@ -75,14 +86,14 @@ fn servers(config: &Config, steps: &mut Vec<(String, &str)>) -> String {
             if let Some(notice) = set.observation_notice() {
                 out.push_str(&row("policy", &output::bold(&escape::line(&notice))));
                 let suggest = "proposes rules from what was observed";
-                steps.push(("weaver policy suggest".to_owned(), suggest));
+                steps.push(NextStep::new("weaver policy suggest", suggest));
             }
         }
         Err(errors) => {
             let many = errors.findings().len();
             let bad = output::bad(&format!("refused, {many} findings"));
             out.push_str(&row("documents", &bad));
-            steps.push(("weaver check".to_owned(), "says what is wrong in the documents"));
+            steps.push(NextStep::new("weaver check", "says what is wrong in the documents"));
         }
     }
     out
@@ -115,7 +126,7 @@ fn gateway(_config: &Config) -> String {
     String::new()
 }
 
-fn clients(place: &Place, steps: &mut Vec<(String, &str)>) -> Result<String, Failure> {
+fn clients(place: &ConnectedGateway, steps: &mut Vec<NextStep>) -> Result<String, Failure> {
     let states = connect::client_states(place)?;
     let live = |state| matches!(state, ConnectionState::Connected | ConnectionState::Edited);
     let names: Vec<&str> =
@@ -128,12 +139,12 @@ fn clients(place: &Place, steps: &mut Vec<(String, &str)>) -> Result<String, Fai
         out.push_str(&row("", &format!("not any more: {}", lost.join(", "))));
     }
     if names.is_empty() || !lost.is_empty() {
-        steps.push(("weaver connect".to_owned(), "puts your MCP clients behind Weaver"));
+        steps.push(NextStep::new("weaver connect", "puts your MCP clients behind Weaver"));
     }
     Ok(out)
 }
 
-fn waiting(file: &std::path::Path, config: &Config, steps: &mut Vec<(String, &str)>) -> String {
+fn waiting(file: &std::path::Path, config: &Config, steps: &mut Vec<NextStep>) -> String {
     // Without a ledger nothing waits.
     if !config.store.is_file() {
         return row("waiting", "nothing");
@@ -141,20 +152,20 @@ fn waiting(file: &std::path::Path, config: &Config, steps: &mut Vec<(String, &st
     match approve::waiting(file) {
         Ok(0) => row("waiting", "nothing"),
         Ok(many) => {
-            steps.push(("weaver approve list".to_owned(), "shows the calls that wait for you"));
+            steps.push(NextStep::new("weaver approve list", "shows the calls that wait for you"));
             row("waiting", &output::bold(&format!("{many} for a person")))
         }
         Err(failure) => row("waiting", &format!("unknown: {}", escape::line(&failure.message))),
     }
 }
 
-fn log(config: &Config, steps: &mut Vec<(String, &str)>) -> Result<String, Failure> {
+fn log(config: &Config, steps: &mut Vec<NextStep>) -> Result<String, Failure> {
     let store = &config.store;
     if !store.is_file() {
         return Ok(row("today", "nothing was called yet"));
     }
     let reader = Reader::open(store).map_err(|error| Failure::store(store, &error))?;
-    let today = Today::of(&reader, config.run.locale)
+    let today = LastDay::of(&reader, config.run.locale)
         .map_err(|error| Failure::new(Exit::Store, error.code(), error))?;
     let mut out = row("today", &today.summary());
     let size = reader.head().map_err(|error| Failure::store(store, &error))?.size;
@@ -177,7 +188,10 @@ fn log(config: &Config, steps: &mut Vec<(String, &str)>) -> Result<String, Failu
             let store = config.store.display();
             steps.insert(
                 0,
-                (format!("weaver trace verify --store {store}"), "says where the log was changed"),
+                NextStep::new(
+                    format!("weaver trace verify --store {store}"),
+                    "says where the log was changed",
+                ),
             );
         }
     }

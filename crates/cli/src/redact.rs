@@ -3,7 +3,7 @@
 pub(super) mod args;
 pub(super) mod engine;
 mod offsets;
-mod plain;
+mod plain_text;
 mod records;
 mod rules;
 mod source;
@@ -23,6 +23,6 @@ pub(super) fn run(args: &Redact) -> Result<Exit, Failure> {
     let mut source = source::Source::open(&args.file)?;
     match source.form(args.form())? {
         Form::Records => records::run(&masker, source),
-        Form::Text => plain::run(&masker, source),
+        Form::Text => plain_text::run(&masker, source),
     }
 }

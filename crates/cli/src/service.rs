@@ -14,15 +14,15 @@ use super::{Exit, Failure, daemon, output};
 pub(super) enum Service {
     /// Write the service's files, and say how to start it
     #[command(after_help = "Example:\n  weaver service install --config ~/guarded/weaver.toml")]
-    Install(Of),
+    Install(ServiceArgs),
     /// Print the service's files
-    Show(Of),
+    Show(ServiceArgs),
     /// Remove the service's files
-    Uninstall(Of),
+    Uninstall(ServiceArgs),
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Of {
+pub(super) struct ServiceArgs {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
         value_parser = crate::config_path::named)]
@@ -170,7 +170,7 @@ pub(super) fn run(verb: Service) -> Result<Exit, Failure> {
     }
 }
 
-fn files_of(of: &Of) -> Result<Vec<ServiceFile>, Failure> {
+fn files_of(of: &ServiceArgs) -> Result<Vec<ServiceFile>, Failure> {
     check_name(&of.name)?;
     let config = daemon::absolute(&of.config)?;
     let folder = DaemonFolder::of_store(&config::store_of(&config)?);
@@ -199,7 +199,7 @@ fn home() -> Result<PathBuf, Failure> {
     })
 }
 
-fn install(of: &Of) -> Result<Exit, Failure> {
+fn install(of: &ServiceArgs) -> Result<Exit, Failure> {
     // Nobody hands a service its passphrase.
     daemon::check_log_passphrase(&config::load(daemon::absolute(&of.config)?)?, None)?;
     let (files, home) = (files_of(of)?, home()?);
@@ -226,7 +226,7 @@ fn install(of: &Of) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn uninstall(of: &Of) -> Result<Exit, Failure> {
+fn uninstall(of: &ServiceArgs) -> Result<Exit, Failure> {
     check_name(&of.name)?;
     let home = home()?;
     let places = Manager::here().places(&of.name);

@@ -1,7 +1,6 @@
 //! `weaver trace`.
 
 pub(super) mod args;
-mod believed;
 mod checkpoint;
 mod conflict;
 mod event;
@@ -9,9 +8,10 @@ mod export;
 mod head;
 mod index;
 mod key;
+pub(super) mod last_day;
 mod list;
 mod log;
-mod observed;
+mod observed_decisions;
 mod progress;
 pub(super) mod proof_args;
 mod prove;
@@ -19,8 +19,8 @@ mod prune;
 mod receipt;
 mod runs;
 mod stats;
-mod synced;
-pub(super) mod today;
+mod synced_head;
+mod trust_files;
 mod verify;
 mod why;
 mod writing;
@@ -34,7 +34,7 @@ use super::{Exit, Failure};
 
 pub(super) fn run(args: TraceCommand) -> Result<Exit, Failure> {
     let Some(command) = args.command else {
-        return today::run(args.config.as_deref(), args.store.as_deref(), args.output.format());
+        return last_day::run(args.config.as_deref(), args.store.as_deref(), args.output.format());
     };
     match command {
         Trace::List(args) => list::run(&args),

@@ -32,7 +32,7 @@ pub use item::{Parameter, SelectableItem};
 pub use kind::ItemKind;
 pub use lint::{Finding, Severity, lint};
 pub use snapshot::Snapshot;
-pub use write::{Written, write};
+pub use write::{WrittenCatalog, write};
 
 use chunks::Chunks;
 

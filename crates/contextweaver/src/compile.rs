@@ -10,7 +10,7 @@ mod candidate;
 mod closure;
 mod compiler;
 mod dedupe;
-mod dropped;
+mod dropped_items;
 mod durable;
 mod explain;
 mod firewall;
@@ -46,7 +46,7 @@ mod text_equivalence;
 mod vocabulary;
 
 pub use compiler::{Compiler, ContextPack};
-pub use dropped::{Dropped, DroppedItems};
+pub use dropped_items::{DroppedItem, DroppedItems};
 pub use durable::DurableLog;
 pub use explain::Explanation;
 pub use firewall::{ResultFirewall, ToolOutput, View, admit, look};

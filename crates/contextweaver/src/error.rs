@@ -1,4 +1,4 @@
-//! What can be wrong with a catalog or with the items of a context.
+//! Errors of catalogs and of context items.
 
 use thiserror::Error;
 use weaver_types::canonical::CanonicalError;

@@ -96,7 +96,7 @@ pub struct Filter {
 
 /// What takes part.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Admitted {
+pub struct AdmittedItems {
     /// For each item in the order given, whether it takes part.
     pub items: Vec<bool>,
     /// How many were left out by which rule. What is hidden is not counted here.
@@ -147,8 +147,11 @@ impl Filter {
 
     /// Which of these items take part.
     #[must_use]
-    pub fn admitted<'a>(&self, items: impl IntoIterator<Item = &'a SelectableItem>) -> Admitted {
-        let mut out = Admitted::default();
+    pub fn admitted<'a>(
+        &self,
+        items: impl IntoIterator<Item = &'a SelectableItem>,
+    ) -> AdmittedItems {
+        let mut out = AdmittedItems::default();
         for item in items {
             let admitted = self.admits(item);
             out.items.push(admitted.is_ok());

@@ -1,6 +1,6 @@
 //! Navigation: the items of a catalog as a bounded graph of groups, each with few choices.
 //!
-//! A model that walks sees a [`Page`] at a time: at most so many groups, or at most so many items.
+//! A model that walks sees a [`ChoicePage`] at a time: a bounded number of groups, or of items.
 //! [`ChoiceGraph::build`] proves before it returns that every item is a leaf which is reached from
 //! the root within the depth bound, that no node has more choices than the branching bound, and
 //! that no two groups of one page have one label. Where that cannot be, it says for which item.
@@ -41,7 +41,7 @@ use crate::catalog::SelectableItem;
 
 pub use beam::BEAM_WIDTH;
 pub use error::{GraphError, PathError};
-pub use page::{Group, Page};
+pub use page::{ChoicePage, Group};
 
 /// How the items are put into groups. Whatever is chosen, a group that stays too large is split
 /// along the alphabet.

@@ -29,7 +29,7 @@ pub mod catalog;
 pub mod compile;
 pub mod error;
 pub mod filter;
-mod fixed;
+mod fixed_point;
 pub mod graph;
 pub mod hydrate;
 pub mod memory;

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use weaver_agent_kernel::DriverError;
-use weaver_types::{ContentBlocks, JsonRows, RawContent, RawResult, Structured};
+use weaver_types::{ContentBlocks, JsonRows, RawContent, RawResult, StructuredContent};
 
 use crate::escape::escape;
 use crate::feature_result;
@@ -173,7 +173,7 @@ fn is_small(value: &Value) -> bool {
     parts_within(value, MAX_PARTS).is_some()
 }
 
-/// What of so many parts a value leaves; none where it has more.
+/// How many of the allowed parts a value leaves; `None` where it has more.
 fn parts_within(value: &Value, mut left: usize) -> Option<usize> {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
@@ -196,22 +196,27 @@ fn parts_within(value: &Value, mut left: usize) -> Option<usize> {
 
 /// The content of a result, what its output schema speaks of, and a line about text that stands
 /// beside the content and is not in it.
-fn parts(result: Value) -> (RawContent, Structured, Option<String>) {
+fn parts(result: Value) -> (RawContent, StructuredContent, Option<String>) {
     let Value::Object(mut result) = result else {
-        return (RawContent::Json(result), Structured::Missing, None);
+        return (RawContent::Json(result), StructuredContent::Missing, None);
     };
     match form(&result) {
         Form::Structure { text_beside } => {
             let value = result.remove(STRUCTURED).unwrap_or_default();
-            (RawContent::Json(value), Structured::Content, text_beside)
+            (RawContent::Json(value), StructuredContent::Content, text_beside)
         }
         Form::Other(content) => {
             let structured = result.remove(STRUCTURED);
-            (content, structured.map_or(Structured::Missing, Structured::Beside), None)
+            (
+                content,
+                structured.map_or(StructuredContent::Missing, StructuredContent::Beside),
+                None,
+            )
         }
         Form::Whole => {
             let structured = result.get(STRUCTURED).cloned();
-            let structured = structured.map_or(Structured::Missing, Structured::Beside);
+            let structured =
+                structured.map_or(StructuredContent::Missing, StructuredContent::Beside);
             (RawContent::Json(Value::Object(result)), structured, None)
         }
     }

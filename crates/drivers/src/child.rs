@@ -8,8 +8,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
-use crate::child_config::{Confined, Redactor, StdioConfig};
-use crate::confine::{ConfineError, Enforced, Launcher, MAX_REPORT, of_stderr, read_report};
+use crate::child_config::{ChildConfinement, Redactor, StdioConfig};
+use crate::confine::{
+    ConfineError, EnforcedConfinement, Launcher, MAX_REPORT, of_stderr, read_report,
+};
 use crate::escape::escape;
 
 /// Variables that a child inherits. Everything else is named in its configuration.
@@ -49,7 +51,7 @@ fn set_environment(command: &mut std::process::Command, own: &BTreeMap<String, S
 /// Starts the program, without a shell, in a process group of its own.
 pub(crate) fn start(config: &StdioConfig) -> Result<Child, SpawnError> {
     let mut command = match &config.confined {
-        Some(Confined { launcher, confinement, .. }) => {
+        Some(ChildConfinement { launcher, confinement, .. }) => {
             let argv: Vec<&String> = std::iter::once(&config.command).chain(&config.args).collect();
             launcher.command(&argv, confinement)?
         }
@@ -79,7 +81,7 @@ fn spawn(command: std::process::Command) -> io::Result<Child> {
 pub(crate) async fn read_launcher_report(
     source: &mut (impl AsyncBufRead + Unpin),
     launcher: &Launcher,
-) -> Result<Enforced, ConfineError> {
+) -> Result<EnforcedConfinement, ConfineError> {
     let mut line = Vec::new();
     // If reading fails, what was read so far is parsed, and is rejected as incomplete.
     let _ = source.take(MAX_REPORT).read_until(b'\n', &mut line).await;
@@ -124,9 +126,9 @@ pub(crate) struct StderrTail {
     /// The values of the child's own variables, which may be secret, and their names.
     variables: Vec<(String, String)>,
     redactor: Option<Redactor>,
-    confined: Option<Confined>,
+    confined: Option<ChildConfinement>,
     /// The confinement that is enforced, once the launcher has reported it.
-    enforced: OnceLock<Enforced>,
+    enforced: OnceLock<EnforcedConfinement>,
 }
 
 impl StderrTail {
@@ -149,7 +151,7 @@ impl StderrTail {
     }
 
     /// Takes note of what is kept from the child.
-    pub(crate) fn set_enforced(&self, enforced: &Enforced) {
+    pub(crate) fn set_enforced(&self, enforced: &EnforcedConfinement) {
         // There is one report.
         let _ = self.enforced.set(enforced.clone());
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::confine::{Confinement, Enforced, Launcher, Refusal, explain};
+use crate::confine::{Confinement, EnforcedConfinement, Launcher, Refusal, explain};
 
 /// A server started as a child process, without a shell.
 #[derive(Clone, Default)]
@@ -19,12 +19,12 @@ pub struct StdioConfig {
     /// Its working directory; none means ours.
     pub cwd: Option<PathBuf>,
     /// What starts it, and what is kept from it; none means that it has our rights.
-    pub confined: Option<Confined>,
+    pub confined: Option<ChildConfinement>,
 }
 
 /// How a child is confined.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confined {
+pub struct ChildConfinement {
     /// The program that starts it.
     pub launcher: Launcher,
     /// What is kept from it.
@@ -55,10 +55,14 @@ impl fmt::Debug for Redactor {
     }
 }
 
-impl Confined {
+impl ChildConfinement {
     /// What the confinement has to do with a refusal.
-    pub(crate) fn explain(&self, enforced: &Enforced, refusal: &Refusal) -> Option<String> {
-        explain((&self.confinement, self.setting.as_deref()), enforced, refusal)
+    pub(crate) fn explain(
+        &self,
+        enforced: &EnforcedConfinement,
+        refusal: &Refusal,
+    ) -> Option<String> {
+        explain(&self.confinement, self.setting.as_deref(), enforced, refusal)
     }
 }
 

@@ -38,7 +38,7 @@ impl ChunkTask {
         Self::with_room(MAX_WAITING, runtime, work)
     }
 
-    /// The same where so many chunks may wait.
+    /// The same with a queue of `room` chunks.
     pub(crate) fn with_room<T>(
         room: usize,
         runtime: &Handle,

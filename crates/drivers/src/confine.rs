@@ -4,7 +4,7 @@
 //! what it could take away, and then becomes the child. So no code runs between the fork and the
 //! start of another program, and the rights are gone before the child's first instruction.
 //!
-//! A [`Confinement`] says what is asked, [`Enforced`] what the kernel really does. Where the two
+//! A [`Confinement`] says what is asked, [`EnforcedConfinement`] what the kernel really does. Where the two
 //! differ, the child is not started, unless [`Demand::BestEffort`] was asked; then the difference
 //! is told. Only Linux can confine (Landlock, seccomp, namespaces of mounts and
 //! networks, other users, resource limits).
@@ -25,7 +25,7 @@
 //! and no descriptor beside the three standard ones is left to the child.
 
 mod confinement;
-mod enforced;
+mod enforced_confinement;
 mod error;
 mod form;
 mod launch;
@@ -36,8 +36,8 @@ mod private;
 mod protection;
 mod refusal;
 
-pub use confinement::{Confinement, Demand, Files, Limits, Neighbours, Network, Only};
-pub use enforced::Enforced;
+pub use confinement::{AllowedFiles, Confinement, Demand, Files, Limits, Neighbours, Network};
+pub use enforced_confinement::EnforcedConfinement;
 pub use error::ConfineError;
 pub use launch::launch;
 pub use launcher::Launcher;

@@ -8,9 +8,9 @@ use weaver_agent_kernel::{AuthorizedCall, ChunkSource, Driver, DriverError, Stre
 use weaver_types::{BoxFuture, RawContent, RawResult};
 
 use crate::call_result::result;
-use crate::child_config::Confined;
+use crate::child_config::ChildConfinement;
 use crate::chunk_task::{self, ChunkTask};
-use crate::confine::{self, Enforced};
+use crate::confine::{self, EnforcedConfinement};
 use crate::escape::escape;
 use crate::http::pieces::chunk_of;
 use crate::instance::{InstanceSource, ServerInstance};
@@ -227,7 +227,11 @@ async fn run(instance: &ServerInstance, request: CallRequest) -> Result<RawResul
 
 /// A result that is nothing but the words of an operating system that refused a file, from a server
 /// whose files are confined: it failed, whatever the server calls it, and the model is told why.
-fn judged(raw: RawResult, confined: &Confined, enforced: &Enforced) -> RawResult {
+fn judged(
+    raw: RawResult,
+    confined: &ChildConfinement,
+    enforced: &EnforcedConfinement,
+) -> RawResult {
     let RawContent::Text(text) = &raw.content else { return raw };
     let Some(refusal) = confine::of_result(text) else { return raw };
     let Some(note) = confined.explain(enforced, &refusal) else { return raw };

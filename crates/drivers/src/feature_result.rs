@@ -7,7 +7,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
-use weaver_types::{ContentBlocks, RawContent, RawResult, Structured};
+use weaver_types::{ContentBlocks, RawContent, RawResult, StructuredContent};
 
 use crate::mcp::Reply;
 
@@ -61,7 +61,7 @@ fn with_blocks(
     blocks: Option<ContentBlocks>,
     findings: Vec<&'static str>,
 ) -> RawResult {
-    RawResult { blocks, findings, structured: Structured::Missing, ..RawResult::of(content) }
+    RawResult { blocks, findings, structured: StructuredContent::Missing, ..RawResult::of(content) }
 }
 
 /// A block, and what is said of it.

@@ -12,7 +12,7 @@ pub(crate) struct LineCutter {
 }
 
 impl LineCutter {
-    /// One that cuts no text of up to so many bytes in two, if it holds no line break.
+    /// A cutter that leaves a text whole which has up to `longest` bytes and no line break.
     pub(crate) fn keeping(longest: usize) -> Self {
         Self { held: Vec::new(), keep: longest }
     }

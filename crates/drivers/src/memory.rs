@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use contextweaver::memory::{
     Access, EntryKind, EpisodicStore, FactStore, Memory, MemoryAuditHook, MemoryEntry, MemoryError,
-    MemoryLogError, Origin, Put,
+    MemoryLogError, Origin, PutOptions,
 };
 use serde_json::{Map, Value};
 use weaver_agent_kernel::{
@@ -30,14 +30,14 @@ use weaver_agent_kernel::{
 };
 use weaver_types::{Principal, RawResult, RunContext};
 
-type Answer = Result<RawResult, DriverError>;
+type MemoryResult = Result<RawResult, DriverError>;
 
 /// Registers the four capabilities over a tier of memory, the durable one as a rule.
 ///
 /// # Errors
 /// [`RegistryError`], when one of the ids is taken.
 pub fn register(registry: &Registry, memory: &Memory) -> Result<(), RegistryError> {
-    let bodies: [fn(&Memory, &AuthorizedCall) -> Answer; 4] = [put, get, recall, delete];
+    let bodies: [fn(&Memory, &AuthorizedCall) -> MemoryResult; 4] = [put, get, recall, delete];
     for (capability, body) in capability::all().into_iter().zip(bodies) {
         let memory = memory.clone();
         let driver: Arc<dyn Driver> =
@@ -72,7 +72,7 @@ pub fn kernel_log(kernel: Arc<Kernel>, run: RunContext, principal: Principal) ->
     })
 }
 
-fn put(memory: &Memory, call: &AuthorizedCall) -> Answer {
+fn put(memory: &Memory, call: &AuthorizedCall) -> MemoryResult {
     let arguments = call.arguments();
     let (kind, value) = (kind(arguments), arguments.get("value").cloned().unwrap_or_default());
     let with = put_of(call);
@@ -94,7 +94,7 @@ fn put(memory: &Memory, call: &AuthorizedCall) -> Answer {
     Ok(answer::remembered(memory.tier(), kind, &id))
 }
 
-fn get(memory: &Memory, call: &AuthorizedCall) -> Answer {
+fn get(memory: &Memory, call: &AuthorizedCall) -> MemoryResult {
     let key = text(call.arguments(), "key").ok_or_else(|| invalid("name a `key`"))?;
     let one = |entry: Option<MemoryEntry>| entry.map_or_else(answer::nothing, answer::entry);
     match kind(call.arguments()) {
@@ -107,14 +107,14 @@ fn get(memory: &Memory, call: &AuthorizedCall) -> Answer {
     }
 }
 
-fn recall(memory: &Memory, call: &AuthorizedCall) -> Answer {
+fn recall(memory: &Memory, call: &AuthorizedCall) -> MemoryResult {
     let query = text(call.arguments(), "query").unwrap_or_default();
     let counter = weaver_text::token::CharsPerFour;
     let request = contextweaver::memory::Recall::new(query, &counter);
     contextweaver::memory::recall(memory, &request).map(answer::recalled).map_err(error)
 }
 
-fn delete(memory: &Memory, call: &AuthorizedCall) -> Answer {
+fn delete(memory: &Memory, call: &AuthorizedCall) -> MemoryResult {
     let key = text(call.arguments(), "key").ok_or_else(|| invalid("name a `key`"))?;
     let gone = match kind(call.arguments()) {
         EntryKind::Value => memory.delete(key),
@@ -126,7 +126,7 @@ fn delete(memory: &Memory, call: &AuthorizedCall) -> Answer {
 
 /// What goes with a value that a call writes: all that is known of the call, and what the model
 /// says of its source.
-fn put_of(call: &AuthorizedCall) -> Put {
+fn put_of(call: &AuthorizedCall) -> PutOptions {
     let arguments = call.arguments();
     let said = text(arguments, "source").unwrap_or_default();
     let ttl = arguments.get("ttl_s").and_then(Value::as_f64);
@@ -136,10 +136,10 @@ fn put_of(call: &AuthorizedCall) -> Put {
         call: Some(call.call_id().clone()),
         ..Origin::default()
     };
-    Put {
+    PutOptions {
         ttl: ttl.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
         origin,
-        ..Put::new(format!("model:{said}")).labelled(call.label().clone())
+        ..PutOptions::new(format!("model:{said}")).labelled(call.label().clone())
     }
 }
 

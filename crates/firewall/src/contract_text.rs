@@ -13,7 +13,7 @@ use serde_json::Value;
 use weaver_text::reveal::{self, Layers, View};
 use weaver_text::{escape, hidden};
 
-use crate::content::{DETECTOR, Detector, plain};
+use crate::content::{DETECTOR, Detector, visible_text};
 use crate::injection::tools::TOOL_PATTERNS;
 
 /// How deep a schema is looked through; what lies deeper is a suspicion itself.
@@ -98,7 +98,7 @@ fn note(place: &str, text: &str, found: &mut BTreeSet<Suspicion>) {
         return;
     };
     let mut read = |text: &str| {
-        let text = blanks(&plain(text));
+        let text = blanks(&visible_text(text));
         of_text.find(&text, &mut add);
         of_tools.find(&text, &mut add);
     };
@@ -155,7 +155,7 @@ mod tests {
             let alone = Detector::of(std::slice::from_ref(pattern)).unwrap();
             let hits = |text: &str| {
                 let mut hits = 0;
-                alone.find(&blanks(&plain(text)), |_| hits += 1);
+                alone.find(&blanks(&visible_text(text)), |_| hits += 1);
                 hits
             };
             for text in pattern.finds {

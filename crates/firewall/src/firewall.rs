@@ -12,7 +12,7 @@ use crate::frame::{build, fit};
 use crate::handle::OpenResult;
 use crate::query::{HandleQuery, QueryCache, Source, drill};
 use crate::redact::{
-    Counts, Disclosure, MaskTable, Redactor, Resolved, RuleFileError, RuleName, Span,
+    Counts, Disclosure, MaskTable, Redactor, ResolvedArguments, RuleFileError, RuleName, Span,
     StreamRedactor, ValueSource,
 };
 use crate::spec::FrameSpec;
@@ -20,7 +20,7 @@ use crate::view::ViewRegistry;
 
 /// Text with everything masked that a rule knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Redacted {
+pub struct RedactedText {
     /// The text, with [`MASK`](crate::MASK) in place of each value, or a mask with a number.
     pub text: String,
     /// How many values of each kind were masked.
@@ -218,10 +218,10 @@ impl Firewall {
 
     /// Masks what a rule knows in a text. Linear time; doing it twice changes nothing more.
     #[must_use]
-    pub fn redact_text(&self, text: &str) -> Redacted {
+    pub fn redact_text(&self, text: &str) -> RedactedText {
         let mut counts = Counts::new();
         let text = self.redactor.text(text, &mut counts).into_owned();
-        Redacted { text, counts }
+        RedactedText { text, counts }
     }
 
     /// Masks a text that follows on `before`, which was shown already: also what goes on with a value
@@ -234,7 +234,7 @@ impl Firewall {
     /// Arguments that a model wrote, with the values in place of the masks of this run. Without a
     /// table every mask is unknown.
     #[must_use]
-    pub fn resolve(&self, arguments: &Value) -> Resolved {
+    pub fn resolve(&self, arguments: &Value) -> ResolvedArguments {
         self.redactor.resolve(arguments)
     }
 

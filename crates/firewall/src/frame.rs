@@ -5,6 +5,6 @@ mod build;
 pub(crate) mod fit;
 mod size;
 
-pub(crate) use build::{Page, build, compose, empty, fill};
+pub(crate) use build::{ResultWindow, build, compose, empty, fill};
 pub(crate) use fit::json_len;
 pub use size::estimated_size;

@@ -1,4 +1,4 @@
-//! What bears on a goal: words of the goal, as stems.
+//! Finds what bears on a goal, by the stems of the goal's words.
 
 use std::collections::BTreeSet;
 

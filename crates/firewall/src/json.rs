@@ -12,7 +12,7 @@ pub(crate) fn written(value: &Value, levels: usize) -> Option<Vec<u8>> {
     push(value, levels, &mut out).then(|| out.into_vec())
 }
 
-/// True when the JSON of a value has more than so many bytes. Nothing is kept of what is written,
+/// True when the JSON of a value has more than `bytes` bytes. Nothing is kept of what is written,
 /// and nothing is written beyond them.
 pub(crate) fn is_longer(value: &Value, bytes: usize) -> bool {
     serde_json::to_writer(LimitedWriter { left: bytes }, value).is_err()

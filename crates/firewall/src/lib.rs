@@ -51,14 +51,14 @@ pub mod view;
 pub use budget::{Reservation, Session, SessionBudget};
 pub use contract_text::{Suspicion, suspicions};
 pub use error::HandleError;
-pub use firewall::{Firewall, FirewallBuilder, Redacted};
+pub use firewall::{Firewall, FirewallBuilder, RedactedText};
 pub use frame::estimated_size;
 pub use query::{Aggregate, Condition, Function, HandleQuery, SortKey, Test, ViewRequest};
 #[cfg(feature = "work-meter")]
 pub use redact::work_of;
 pub use redact::{
-    Counts, Disclosure, MASK, MaskTable, Resolved, RuleFileError, RuleName, Span, StreamRedactor,
-    UnknownMask, ValueSource,
+    Counts, Disclosure, MASK, MaskTable, ResolvedArguments, RuleFileError, RuleName, Span,
+    StreamRedactor, UnknownMask, ValueSource,
 };
 pub use spec::{FrameBudget, FrameSpec, Tokenizer};
 pub use stream::{FrameStream, MAX_WHOLE, StreamEnd, StreamItem, StreamWhole};

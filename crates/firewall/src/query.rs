@@ -7,7 +7,7 @@ mod column;
 mod condition;
 mod drill;
 mod form;
-mod redacted;
+mod redacted_rows;
 mod select;
 mod sort;
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod builtin;
 mod checksum;
 mod column;
 mod covered_ranges;
-mod cut;
+mod cut_reason;
 mod disclosure;
 mod engine;
 mod examples;
@@ -57,7 +57,7 @@ pub(crate) use joined_text::{JoinedText, MaskedPart};
 
 pub use disclosure::Disclosure;
 pub use file::RuleFileError;
-pub use mask_table::{MaskTable, Resolved, UnknownMask, ValueSource};
+pub use mask_table::{MaskTable, ResolvedArguments, UnknownMask, ValueSource};
 pub use output::Span;
 pub use rule_name::RuleName;
 pub use stream::StreamRedactor;
@@ -136,7 +136,7 @@ impl Redactor {
     }
 
     /// The same with a mask that says nothing in place of every value.
-    pub(crate) fn plain(&self) -> Self {
+    pub(crate) fn without_masks(&self) -> Self {
         Self { masks: None, ..self.clone() }
     }
 
@@ -269,7 +269,7 @@ impl Redactor {
     }
 
     /// Arguments with the values in place of their masks.
-    pub(crate) fn resolve(&self, arguments: &Value) -> Resolved {
+    pub(crate) fn resolve(&self, arguments: &Value) -> ResolvedArguments {
         let is_kind = |kind: &[u8]| self.engine().is_some_and(|engine| engine.is_kind(kind));
         match &self.masks {
             Some(masks) => masks.table.resolve(arguments, &is_kind),

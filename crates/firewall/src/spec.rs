@@ -1,4 +1,4 @@
-//! What one frame may hold.
+//! The specification of a frame: what it may hold.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -211,7 +211,7 @@ impl Limits {
         self.tokenizer.counter()
     }
 
-    /// A text with more bytes cannot fit: no ordinary token has so many.
+    /// A text with more bytes cannot fit: no ordinary token is that long.
     pub(crate) fn most_bytes(&self) -> usize {
         self.tokens.saturating_mul(32)
     }

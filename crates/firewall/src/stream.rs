@@ -4,12 +4,12 @@ mod frames;
 mod intake;
 mod line;
 mod row_window;
-mod whole;
+mod stream_whole;
 
 use weaver_types::Frame;
 
 pub use frames::{FrameStream, StreamEnd};
-pub use whole::{MAX_WHOLE, StreamWhole};
+pub use stream_whole::{MAX_WHOLE, StreamWhole};
 
 /// What comes out of a stream: parts, and one last frame.
 #[derive(Debug, Clone, PartialEq)]

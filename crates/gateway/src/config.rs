@@ -60,7 +60,7 @@ use weaver_types::{PrincipalId, RunSettings, Timestamp};
 
 use error::whole;
 use interpolate::{Lookup, Reference};
-use resolve::{Parsed, Resolved};
+use resolve::{ParsedFiles, ResolvedConfig};
 
 use crate::bounded_file::{self, ReadError};
 use crate::secret::{Keychain as _, KeychainError, SystemKeychain};
@@ -227,8 +227,8 @@ pub(crate) fn load_with_variables(
 
 fn load_resolved(path: &Path, lookup: Lookup<'_>) -> Result<Config, ConfigErrors> {
     match read(path, lookup) {
-        Resolved { config: Some(config), .. } => Ok(config),
-        Resolved { findings, .. } => Err(ConfigErrors::new(findings)),
+        ResolvedConfig { config: Some(config), .. } => Ok(config),
+        ResolvedConfig { findings, .. } => Err(ConfigErrors::new(findings)),
     }
 }
 
@@ -253,7 +253,7 @@ pub fn load_policy(
 /// # Errors
 /// [`ConfigErrors`] with all of it.
 pub fn check(path: impl AsRef<Path>, now: Timestamp) -> Result<(Config, PolicySet), ConfigErrors> {
-    let Resolved { config, root, folder, mut findings } =
+    let ResolvedConfig { config, root, folder, mut findings } =
         read(path.as_ref(), &SystemReferences::default().lookup());
     let set = match &folder {
         None => None,
@@ -313,7 +313,7 @@ impl SystemReferences {
     }
 }
 
-fn read(path: &Path, lookup: Lookup<'_>) -> Resolved {
+fn read(path: &Path, lookup: Lookup<'_>) -> ResolvedConfig {
     match parse(path) {
         Ok(parsed) => {
             // What the file of variables sets counts first: a gateway then runs alike, whatever
@@ -327,13 +327,13 @@ fn read(path: &Path, lookup: Lookup<'_>) -> Resolved {
             resolve::resolve(&parsed, &own)
         }
         Err(finding) => {
-            Resolved { config: None, root: None, folder: None, findings: vec![*finding] }
+            ResolvedConfig { config: None, root: None, folder: None, findings: vec![*finding] }
         }
     }
 }
 
 /// Reads the files; an unreadable file of servers is noted at the key that names it.
-fn parse(path: &Path) -> Result<Parsed, Box<Finding>> {
+fn parse(path: &Path) -> Result<ParsedFiles, Box<Finding>> {
     let name = path.display().to_string();
     let text = config_text(path, &name)?;
     let toml = tree::toml(&name, &text)?;
@@ -342,7 +342,14 @@ fn parse(path: &Path) -> Result<Parsed, Box<Finding>> {
     let environment = environment_file::read(path, &toml)?;
     let environment_file = environment.as_ref().map(|file| file.path.clone());
     let variables = environment.unwrap_or_default().variables;
-    Ok(Parsed { file: path.to_path_buf(), toml, json, servers_file, variables, environment_file })
+    Ok(ParsedFiles {
+        file: path.to_path_buf(),
+        toml,
+        json,
+        servers_file,
+        variables,
+        environment_file,
+    })
 }
 
 fn config_text(path: &Path, name: &str) -> Result<String, Box<Finding>> {

@@ -12,14 +12,14 @@
 //! ours, which the agent could. Seeds, derived keys and passphrases are erased when dropped.
 
 mod error;
-mod generated;
 mod key_file;
 mod keychain;
 mod passphrase;
+mod passphrase_generator;
 
 pub use error::SecretError;
-pub use generated::generated_passphrase;
 pub use key_file::{KDF_ITERATIONS, KDF_LANES, KDF_MEMORY_KIB, KeyFile, VERSION};
 pub use keychain::{KEYCHAIN_SERVICE, Keychain, KeychainError, SystemKeychain};
 pub(crate) use keychain::{adding_entry, is_entry_name};
 pub use passphrase::{MIN_PASSPHRASE, Passphrase};
+pub use passphrase_generator::generated_passphrase;

@@ -96,7 +96,7 @@ pub struct LintFinding {
     pub remedy: String,
 }
 
-/// Where findings are gathered, at most so many of each code.
+/// Collects findings, up to a maximum number of each code.
 #[derive(Debug, Default)]
 struct Findings {
     all: Vec<LintFinding>,

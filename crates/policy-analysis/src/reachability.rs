@@ -5,10 +5,10 @@
 //! something cannot be searched through, the answer is that it is not decided, never that nobody can.
 
 mod arguments;
-mod incomplete;
 mod partial_evaluation;
 mod representative_times;
 mod search;
+mod search_gap;
 mod search_space;
 mod truth_set;
 mod variables;

@@ -47,10 +47,10 @@ impl RequestError {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Form {
+struct RequestForm {
     id: String,
     capability: CapabilityId,
-    principal: Who,
+    principal: PrincipalForm,
     args: Option<Value>,
     #[serde(default)]
     operation: Operation,
@@ -66,7 +66,7 @@ struct Form {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Who {
+struct PrincipalForm {
     id: PrincipalId,
     #[serde(default)]
     roles: BTreeSet<String>,
@@ -172,8 +172,8 @@ impl RecordedRequest {
     pub fn from_value(value: Value, now: Timestamp) -> Result<Self, RequestError> {
         let id = value.get("id").and_then(Value::as_str).map(str::to_owned);
         let wrong = |code, message: String| RequestError::new(code, message).of(id.as_deref());
-        let form =
-            Form::deserialize(value).map_err(|error| wrong("request.form", error.to_string()))?;
+        let form = RequestForm::deserialize(value)
+            .map_err(|error| wrong("request.form", error.to_string()))?;
         let at = match &form.at {
             None => now,
             Some(text) => Timestamp::parse_rfc3339(text).ok_or_else(|| {
@@ -184,7 +184,7 @@ impl RecordedRequest {
         Ok(Self::from_form(form, at))
     }
 
-    fn from_form(form: Form, at: Timestamp) -> Self {
+    fn from_form(form: RequestForm, at: Timestamp) -> Self {
         let who = form.principal;
         let principal = Principal {
             roles: who.roles,

@@ -1,4 +1,4 @@
-//! What the policy declares of agents: which tools each may use, and for what.
+//! The agents that a policy declares: which tools each may use, and for what.
 
 use std::collections::BTreeSet;
 

@@ -66,7 +66,7 @@ mod release;
 mod render;
 mod request;
 mod resolution;
-mod standing;
+mod standing_approval;
 mod state;
 mod verified_signatures;
 mod verify;
@@ -83,7 +83,9 @@ pub use rejection::Rejection;
 pub use release::Release;
 pub use request::{ApprovalRequest, HeldCheck, ObservedPrecondition};
 pub use resolution::{Resolution, ResolutionVerdict, SignedResolution};
-pub use standing::{SignedStandingApproval, StandingApproval, StandingUse, verify_standing};
+pub use standing_approval::{
+    SignedStandingApproval, StandingApproval, StandingUse, verify_standing,
+};
 pub use state::{ApprovalState, Phase, RequestEnd, Vote};
 pub use verify::verify_resolution;
 

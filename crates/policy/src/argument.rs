@@ -31,7 +31,7 @@ const MAX_TEXT: usize = 4_096;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Raw")]
+#[serde(try_from = "RawPredicate")]
 pub struct ArgumentPredicate {
     /// The place.
     pub at: Pointer,
@@ -78,10 +78,10 @@ pub struct ArgumentPredicate {
     /// stands for the names below it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub domains: Vec<String>,
-    /// At least so many characters or items.
+    /// The least number of characters or items.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_length: Option<u32>,
-    /// At most so many characters or items.
+    /// The greatest number of characters or items.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_length: Option<u32>,
     /// The value was found in one of these.
@@ -259,7 +259,7 @@ impl ArgumentPredicate {
 /// The form of a predicate in JSON, before it was checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Raw {
+struct RawPredicate {
     at: Pointer,
     #[serde(default, deserialize_with = "present_value")]
     present: Option<bool>,
@@ -302,10 +302,10 @@ fn present_value<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     T::deserialize(value).map(Some)
 }
 
-impl TryFrom<Raw> for ArgumentPredicate {
+impl TryFrom<RawPredicate> for ArgumentPredicate {
     type Error = ArgumentError;
 
-    fn try_from(raw: Raw) -> Result<Self, ArgumentError> {
+    fn try_from(raw: RawPredicate) -> Result<Self, ArgumentError> {
         let out = Self {
             at: raw.at,
             present: raw.present,

@@ -1,4 +1,4 @@
-//! What a policy says about approvals, signals and changed contracts.
+//! The parts of a policy about approvals, signals and changed contracts.
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};

@@ -1,9 +1,9 @@
 //! Contracts: what the operator says of each capability. It takes precedence over what the server says.
 
+mod contract_resolver;
 mod drift;
-mod effective;
-mod resolved;
-mod visible;
+mod effective_capability;
+mod visibility;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,10 @@ use weaver_types::{
 
 use crate::pattern::Pattern;
 
+pub(crate) use contract_resolver::ContractResolver;
 pub use drift::{Drift, DriftChange, DriftClass};
-pub(crate) use effective::effective;
-pub(crate) use resolved::ContractResolver;
-pub(crate) use visible::visible;
+pub(crate) use effective_capability::effective;
+pub(crate) use visibility::visible;
 
 /// How a capability compares with the approved contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

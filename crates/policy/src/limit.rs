@@ -30,20 +30,20 @@ pub enum LimitKey {
 pub struct RoleLimit {
     /// One of these roles is enough.
     pub any: BTreeSet<String>,
-    /// At most so many calls, not fewer than the limit has for everybody.
+    /// The most calls for this role; not fewer than the limit allows everybody.
     pub max_calls: u32,
 }
 
-/// At most so many allowed invocations in so many seconds.
+/// A maximum number of allowed invocations within a number of seconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Limit {
     /// Its name, unique in the policy.
     pub name: String,
     /// The calls to which it applies.
     pub matches: Match,
-    /// At most so many calls, 1 to [`MAX_CALLS`].
+    /// The most calls, from 1 to [`MAX_CALLS`].
     pub max_calls: u32,
-    /// In so many seconds, 1 to [`MAX_WINDOW`].
+    /// The window in seconds, from 1 to [`MAX_WINDOW`].
     pub window_s: u32,
     /// What calls must agree in to be counted together; empty for all calls together.
     pub by: BTreeSet<LimitKey>,

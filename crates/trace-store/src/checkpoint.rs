@@ -46,5 +46,5 @@ pub use note::{MAX_NOTE, MAX_SIGNATURES, Note, NoteSignature};
 pub use receipt::{
     ProvenEvent, Receipt, ReceiptEvent, ReceiptReport, events_of_call, events_of_call_since,
 };
-pub use trust::{Trust, Verified};
-pub use witness::{Cosigned, Witness, cosign};
+pub use trust::{Trust, VerifiedCheckpoint};
+pub use witness::{Cosignature, Witness, cosign};

@@ -21,7 +21,7 @@ use serde_json::json;
 pub use error::ExportError;
 pub use spans::SCHEMA_URL;
 
-use crate::project::{ActionTrace, MAX_BUNDLE, Paired, Pairing, TraceBundle, runs};
+use crate::project::{ActionTrace, CallEvents, MAX_BUNDLE, Pairing, TraceBundle, runs};
 use crate::query::{Facts, Field, Filter, Lookup, each};
 use crate::verify::Source;
 
@@ -147,7 +147,7 @@ fn paired(
     source: &dyn Source,
     lookup: Option<&dyn Lookup>,
     filter: &Filter,
-    see: &mut dyn FnMut(&Paired) -> Result<(), ExportError>,
+    see: &mut dyn FnMut(&CallEvents) -> Result<(), ExportError>,
 ) -> Result<u64, ExportError> {
     let mut pairing = Pairing::default();
     let mut count = 0;

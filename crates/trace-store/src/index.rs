@@ -23,11 +23,11 @@ mod build;
 mod check;
 mod error;
 mod file;
-mod keeper;
 mod lookup;
 mod prune;
+mod updater;
 
-pub use check::Checked;
+pub use check::IndexCheck;
 pub use error::IndexError;
 pub use file::{INDEX_APPLICATION_ID, INDEX_VERSION, Index, Status};
-pub use keeper::IndexKeeper;
+pub use updater::IndexUpdater;

@@ -73,8 +73,8 @@ pub use memory::MemoryLedger;
 pub use memory_records::MemoryRecords;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{
-    APPLICATION_ID, FORMAT_VERSION, OpenOptions, Opened, RECORDS_APPLICATION_ID, RECORDS_VERSION,
-    Reader, RecordsOptions, SqliteBlobs, SqliteLedger, SqliteRecords,
+    APPLICATION_ID, FORMAT_VERSION, OpenOptions, OpenReport, RECORDS_APPLICATION_ID,
+    RECORDS_VERSION, Reader, RecordsOptions, SqliteBlobs, SqliteLedger, SqliteRecords,
 };
 
 /// The README, compiled as a test.

@@ -74,7 +74,7 @@ impl Row {
 
 /// An event that is being appended, whose payload is there.
 #[derive(Debug)]
-pub(crate) struct Sealed<'b> {
+pub(crate) struct SealedEvent<'b> {
     #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "a row has its number"))]
     pub(crate) seq: u64,
     pub(crate) header: Vec<u8>,
@@ -124,7 +124,7 @@ impl Tip {
         &mut self,
         events: impl ExactSizeIterator<Item = (&'b NewEvent, &'b Seal)>,
         complete: &mut dyn FnMut(u32, u64, Hash),
-        take: &mut dyn FnMut(Sealed<'b>) -> Result<(), LedgerError>,
+        take: &mut dyn FnMut(SealedEvent<'b>) -> Result<(), LedgerError>,
     ) -> Result<(), LedgerError> {
         if events.len() > 0 {
             self.root.take();
@@ -146,7 +146,7 @@ impl Tip {
             })?;
             let leaf = merkle::leaf_hash(&header);
             self.frontier.push_with(leaf, complete);
-            take(Sealed { seq, header, leaf, salt: seal.salt, payload: &event.payload })?;
+            take(SealedEvent { seq, header, leaf, salt: seal.salt, payload: &event.payload })?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use weaver_types::ledger::{
 };
 use weaver_types::{LogId, Random, RandomError, Tenant};
 
-use crate::log::{Row, Sealed, Tip};
+use crate::log::{Row, SealedEvent, Tip};
 use crate::merkle::{Hash, Tree, empty_root};
 use crate::prepare::prepare;
 use crate::prune;
@@ -100,7 +100,7 @@ impl MemoryLedger {
         let State { tip, tree, events, .. } = &mut *state;
         let mut complete = |level: u32, _, hash| tree.put(level as usize, hash);
         tip.append(prepared.events(), &mut complete, &mut |sealed| {
-            let Sealed { header, salt, payload, .. } = sealed;
+            let SealedEvent { header, salt, payload, .. } = sealed;
             events.push(&header, &salt, payload, durability);
             Ok(())
         })?;

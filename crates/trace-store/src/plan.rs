@@ -192,7 +192,7 @@ mod tests {
         (namespaces, select((0..ids).map(|id| id.to_string()).collect::<Vec<_>>())).prop_map(key)
     }
 
-    /// A batch over so many ids, with so many steps of a kind at most.
+    /// A batch over `ids` ids, with a maximum number of steps of each kind.
     fn batch(ids: u8, steps: usize) -> impl Strategy<Value = Batch> {
         let expect = (key(ids), select(vec![None, Some(1)]));
         let expect = expect.prop_map(|(key, version)| Expect { key, version });

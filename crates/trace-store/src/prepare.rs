@@ -20,7 +20,7 @@ const MAX_INTEGER: u64 = 1 << 53;
 
 /// A batch that is well formed, with a salt and a commitment for each event.
 #[derive(Debug, Default)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedBatch {
     pub(crate) batch: Arc<Batch>,
     /// One for each event.
     pub(crate) seals: Vec<Seal>,
@@ -34,7 +34,7 @@ pub(crate) struct Prepared {
     pub(crate) bytes: usize,
 }
 
-impl Prepared {
+impl PreparedBatch {
     /// The events, each with its seal.
     pub(crate) fn events(&self) -> impl ExactSizeIterator<Item = (&NewEvent, &Seal)> {
         self.batch.events.iter().zip(&self.seals)
@@ -49,13 +49,13 @@ pub(crate) struct Seal {
 }
 
 /// Checks a batch and seals its events.
-pub(crate) fn prepare(batch: Arc<Batch>, salts: &Salts) -> Result<Prepared, LedgerError> {
+pub(crate) fn prepare(batch: Arc<Batch>, salts: &Salts) -> Result<PreparedBatch, LedgerError> {
     let bytes = check_records(&batch)? + check_events(&batch.events)?;
     let prune = prune::of_batch(&batch)?;
     let salts = salts.take(batch.events.len())?;
     let seals = batch.events.iter().zip(salts);
     let seals = seals.map(|(event, salt)| Seal { salt, commit: commitment(&salt, &event.payload) });
-    Ok(Prepared { seals: seals.collect(), batch, prune, bytes })
+    Ok(PreparedBatch { seals: seals.collect(), batch, prune, bytes })
 }
 
 /// Checks the batch of a store of records, which has no log and no blobs.

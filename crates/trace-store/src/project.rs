@@ -14,7 +14,7 @@ mod story;
 
 pub use action::{ActionTrace, ResultSummary};
 pub use bundle::{MAX_BUNDLE, TraceBundle};
-pub use pairing::{MAX_OPEN, Paired, Pairing};
+pub use pairing::{CallEvents, MAX_OPEN, Pairing};
 pub use run::{MAX_RUNS, RunRecord, runs};
 pub use stats::{Holds, Stats};
 pub use story::{MAX_STORY, Part, Step, Story, Subject};

@@ -18,4 +18,4 @@ mod tally;
 pub use error::RetentionError;
 pub use rule::{Keep, LEAST_AGE, Retention, Rule};
 pub use sweep::{Step, Sweep};
-pub use tally::Tally;
+pub use tally::SweepTally;

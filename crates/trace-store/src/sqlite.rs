@@ -43,11 +43,11 @@ use group_commit::GroupCommit;
 use lock::Lock;
 use queue::Queue;
 use reader::Snapshots;
-use source::Snapshotted;
+use source::SnapshotSource;
 use writer::Heads;
 
 pub use blobs::SqliteBlobs;
-pub use open::{OpenOptions, Opened};
+pub use open::{OpenOptions, OpenReport};
 pub use reader::Reader;
 pub use record_file::{RECORDS_APPLICATION_ID, RECORDS_VERSION, RecordsOptions, SqliteRecords};
 pub use schema::{APPLICATION_ID, FORMAT_VERSION};
@@ -57,7 +57,7 @@ pub use schema::{APPLICATION_ID, FORMAT_VERSION};
 /// Dropping it writes what is waiting, then frees the file for the next one.
 pub struct SqliteLedger {
     path: PathBuf,
-    opened: Opened,
+    opened: OpenReport,
     salts: Salts,
     queue: Arc<Queue>,
     commits: Arc<GroupCommit>,
@@ -90,7 +90,7 @@ impl SqliteLedger {
 
     /// What was found when it was opened: above all, whether a torn commit was cut off.
     #[must_use]
-    pub fn opened(&self) -> Opened {
+    pub fn opened(&self) -> OpenReport {
         self.opened
     }
 
@@ -173,7 +173,7 @@ impl Ledger for SqliteLedger {
     }
 }
 
-impl Snapshotted for SqliteLedger {
+impl SnapshotSource for SqliteLedger {
     fn snapshots(&self) -> &Snapshots {
         self.commits.commit_deferred();
         &self.snapshots

@@ -7,16 +7,16 @@
 //! itself, and the [`Report`] says so.
 
 mod error;
-mod gone;
 mod lines;
 mod prove;
+mod pruned_events;
 mod report;
 mod source;
 mod walk;
 
 use weaver_types::ledger::Head;
 
-use crate::checkpoint::{Checkpoint, CheckpointError, Note, Trust, Verified};
+use crate::checkpoint::{Checkpoint, CheckpointError, Note, Trust, VerifiedCheckpoint};
 use crate::merkle::tile::PartialTiles;
 use walk::LogVerifier;
 
@@ -124,7 +124,7 @@ pub fn verify_against(
 
 /// What no log can mend is said before it is read. An unknown key may still be one that the log
 /// leads to.
-fn refuse_early(opened: Result<Verified, CheckpointError>) -> Result<(), VerifyError> {
+fn refuse_early(opened: Result<VerifiedCheckpoint, CheckpointError>) -> Result<(), VerifyError> {
     match opened {
         Ok(_) | Err(CheckpointError::Untrusted { .. }) => Ok(()),
         Err(error) => Err(error.into()),

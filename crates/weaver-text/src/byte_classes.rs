@@ -61,7 +61,7 @@ impl BlockPair<'_> {
         u128::from(word(self.here)) | u128::from(word(self.next)) << BLOCK
     }
 
-    /// Bit `k` tells whether a run of at least so many bytes of the class goes on from byte `k`.
+    /// Bit `k` tells whether at least `least` bytes in a row, from byte `k` on, are of the class.
     /// At most 64.
     #[inline]
     #[must_use]

@@ -1,4 +1,4 @@
-//! What can be wrong with a pattern or with the name of an encoding.
+//! Errors of patterns and of names of encodings.
 
 use thiserror::Error;
 

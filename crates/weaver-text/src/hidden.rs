@@ -21,7 +21,7 @@ use crate::invisible::{is_bidi_control, is_blank_symbol, is_invisible, is_privat
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Hidden {
+pub struct HiddenCharacters {
     /// Zero-width characters, soft hyphens, fillers, annotation marks and the blank of Braille.
     pub zero_width: usize,
     /// Characters that steer the direction of text.
@@ -38,7 +38,7 @@ pub struct Hidden {
     pub private: usize,
 }
 
-impl Hidden {
+impl HiddenCharacters {
     /// All kinds together.
     pub fn total(&self) -> usize {
         self.kinds().iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
@@ -79,7 +79,7 @@ impl Hidden {
 }
 
 /// The kinds that are there, such as `3 tags, 1 ansi`; empty if there are none.
-impl std::fmt::Display for Hidden {
+impl std::fmt::Display for HiddenCharacters {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut between = "";
         for (name, n) in self.kinds() {
@@ -93,8 +93,8 @@ impl std::fmt::Display for Hidden {
 }
 
 /// Counts the hidden characters of a text. Linear time.
-pub fn count(text: &str) -> Hidden {
-    let mut found = Hidden::default();
+pub fn count(text: &str) -> HiddenCharacters {
+    let mut found = HiddenCharacters::default();
     // The common case: printing ASCII.
     let plain = |b: &u8| (b' '..0x7f).contains(b) || matches!(b, b'\t' | b'\n' | b'\r');
     let Some(start) = text.as_bytes().iter().position(|b| !plain(b)) else { return found };
@@ -113,7 +113,7 @@ pub fn count(text: &str) -> Hidden {
     found
 }
 
-impl Hidden {
+impl HiddenCharacters {
     fn note(&mut self, c: char, after: Option<char>) {
         let kind = match c {
             '\t' | '\n' | '\r' => return,

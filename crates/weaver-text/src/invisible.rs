@@ -1,4 +1,4 @@
-//! Which characters a reader does not see.
+//! The characters that a reader does not see.
 
 /// True for a character that steers the direction of text.
 pub fn is_bidi_control(c: char) -> bool {

@@ -11,7 +11,7 @@ use crate::invisible::is_invisible;
 
 /// Normalised text and where each part of it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Normalised {
+pub struct NormalisedText {
     text: String,
     runs: Vec<Run>,
     input_len: usize,
@@ -26,7 +26,7 @@ struct Run {
     width: Option<usize>,
 }
 
-impl Normalised {
+impl NormalisedText {
     /// The text after normalisation.
     pub fn text(&self) -> &str {
         &self.text
@@ -66,7 +66,7 @@ impl Normalised {
 }
 
 /// Strips invisible characters and maps full-width ASCII to ASCII. Linear time.
-pub fn normalise(text: &str) -> Normalised {
+pub fn normalise(text: &str) -> NormalisedText {
     let mut out = String::with_capacity(text.len());
     let mut runs: Vec<Run> = Vec::new();
     let mut copying = false;
@@ -85,7 +85,7 @@ pub fn normalise(text: &str) -> Normalised {
             out.push(c);
         }
     }
-    Normalised { text: out, runs, input_len: text.len() }
+    NormalisedText { text: out, runs, input_len: text.len() }
 }
 
 /// Compatibility-folded, lower-case text without invisible characters, for matching only.

@@ -1,4 +1,4 @@
-//! What hides a value in text, undone, with the way back to the input.
+//! Decodes text encodings (Base64, percent, entities …) and maps offsets back to the input.
 //!
 //! A scanner that looks for values in plain text misses one that is percent-encoded, split by
 //! zero-width characters or wrapped in base64. [`views`] gives the other readings of a text: a
@@ -28,15 +28,15 @@
 
 mod ansi;
 mod backslash;
-mod decoded;
+mod decoded_runs;
 mod digit_run;
 mod edit;
-mod encoded;
+mod encoded_runs;
 mod glyph;
 mod layer;
 mod map;
-mod marked;
 mod pairs;
+mod plain_text_layers;
 mod scan;
 mod view;
 mod web;
@@ -78,7 +78,7 @@ pub struct Source<'a> {
 /// classes of the caller's own.
 #[must_use]
 pub fn classes(byte: u8) -> u8 {
-    encoded::classes(byte)
+    encoded_runs::classes(byte)
 }
 
 /// Those of every byte.
@@ -154,7 +154,7 @@ fn readings(
     }
     for layer in layers.intersection(GUESSES).iter() {
         let mut edits = Edits::default();
-        marked::guesses(text, layer, &mut edits);
+        plain_text_layers::guesses(text, layer, &mut edits);
         complete &= edits.views(text, base, room, out);
     }
     complete

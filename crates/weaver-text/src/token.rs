@@ -155,7 +155,7 @@ pub fn count_displayed(
     value: &dyn fmt::Display,
     limit: usize,
 ) -> Count {
-    let mut out = Bounded { text: String::new(), room: limit.saturating_mul(LONGEST) };
+    let mut out = BoundedText { text: String::new(), left: limit.saturating_mul(LONGEST) };
     match write!(out, "{value}") {
         Ok(()) => counter.count_up_to(&out.text, limit),
         Err(_) => Count::Over,
@@ -163,14 +163,14 @@ pub fn count_displayed(
 }
 
 /// Text that refuses to grow past its room.
-struct Bounded {
+struct BoundedText {
     text: String,
-    room: usize,
+    left: usize,
 }
 
-impl fmt::Write for Bounded {
+impl fmt::Write for BoundedText {
     fn write_str(&mut self, part: &str) -> fmt::Result {
-        self.room = self.room.checked_sub(part.len()).ok_or(fmt::Error)?;
+        self.left = self.left.checked_sub(part.len()).ok_or(fmt::Error)?;
         self.text.push_str(part);
         Ok(())
     }

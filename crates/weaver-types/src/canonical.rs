@@ -18,18 +18,18 @@
 mod buffer;
 mod check;
 mod error;
-mod finite;
+mod finite_check;
 mod number;
-mod plain;
 mod read;
 mod record_bytes;
 mod serialize;
+mod unescaped_text;
 mod write;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use finite::{Finite, Stop};
+use finite_check::{FiniteCheck, Stop};
 
 pub use buffer::Buffer;
 pub use error::{CanonicalError, CanonicalFault};
@@ -134,7 +134,7 @@ pub fn record<T: Serialize + ?Sized>(value: &T) -> Result<RecordBytes, Canonical
 
 /// What [`of`] does where the quick way is not sure: it names what is wrong.
 fn closely<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
-    value.serialize(Finite).map_err(|stop| match stop {
+    value.serialize(FiniteCheck).map_err(|stop| match stop {
         Stop::NotFinite => CanonicalFault::Precision.nowhere(),
         Stop::Custom => CanonicalFault::Serialize.nowhere(),
     })?;

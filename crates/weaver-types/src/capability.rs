@@ -123,7 +123,7 @@ pub struct Capability {
 
 /// The hashed form. Field names are part of the fingerprint and never change within one version.
 #[derive(Serialize)]
-struct Fingerprinted<'a> {
+struct FingerprintForm<'a> {
     v: u8,
     id: &'a CapabilityId,
     name: &'a str,
@@ -208,7 +208,7 @@ impl CapabilityDraft {
     }
 
     fn fingerprint(&self) -> Result<Digest, CanonicalError> {
-        let form = Fingerprinted {
+        let form = FingerprintForm {
             v: 1,
             id: &self.id,
             name: &self.name,

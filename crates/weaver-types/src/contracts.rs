@@ -32,7 +32,7 @@ mod policy_decision;
 mod routing_decision;
 mod selectable_item;
 mod trace_event;
-mod valid;
+mod validation;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -105,10 +105,10 @@ pub struct Basis {
 ///
 /// It is handed on and kept many times, so copies share what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision(Arc<Joined>);
+pub struct Decision(Arc<JoinedContributions>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Joined {
+struct JoinedContributions {
     verdict: Verdict,
     primary: ReasonCode,
     contributions: Vec<Contribution>,
@@ -157,8 +157,15 @@ impl Decision {
             constraints = constraints.join(&contribution.constraints);
         }
         let would_have = None;
-        let joined =
-            Joined { verdict, primary, contributions, authority, constraints, basis, would_have };
+        let joined = JoinedContributions {
+            verdict,
+            primary,
+            contributions,
+            authority,
+            constraints,
+            basis,
+            would_have,
+        };
         Self(Arc::new(joined))
     }
 
@@ -201,7 +208,7 @@ impl Decision {
         would_have: Option<Contribution>,
     ) -> Self {
         let joined = Arc::unwrap_or_clone(self.0);
-        let Joined { mut contributions, basis, would_have: before, .. } = joined;
+        let JoinedContributions { mut contributions, basis, would_have: before, .. } = joined;
         contributions.push(enforced);
         let decision = Self::join(contributions, basis);
         match (before, would_have) {

@@ -31,11 +31,11 @@ mod gemini;
 mod import;
 mod name;
 mod nullable;
-mod strict;
+mod strict_schema;
 mod tool_set;
 mod upstream;
 
-pub use answer::{AnswerTo, Said, answer};
+pub use answer::{AnswerContent, AnswerTo, answer};
 pub use call::{JUSTIFICATION, MAX_MESSAGE, ToolCall};
 pub use error::{CallError, ImportError, NameError};
 pub use import::{draft, drafts};

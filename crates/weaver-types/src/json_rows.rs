@@ -54,7 +54,7 @@ struct Wrapper {
 
 /// Why a text holds no rows that could be kept as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unlike {
+enum RowsProblem {
     /// It is of another form, or no JSON.
     Form,
     /// A key of the object around the list stands there twice.
@@ -228,9 +228,9 @@ impl JsonRows {
     pub fn is_in(&self, text: &str) -> bool {
         let (wrapper, list) = match located(text) {
             Ok(found) => found,
-            Err(Unlike::Form) => return false,
+            Err(RowsProblem::Form) => return false,
             // Of equal keys the last counts.
-            Err(Unlike::Twice) => {
+            Err(RowsProblem::Twice) => {
                 return serde_json::from_str::<Value>(text)
                     .is_ok_and(|value| value == self.to_value());
             }

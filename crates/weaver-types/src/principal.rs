@@ -1,4 +1,4 @@
-//! Who asks.
+//! The principal: who asks.
 
 use std::collections::{BTreeMap, BTreeSet};
 

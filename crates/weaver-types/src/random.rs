@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Counts upwards, and fails after so many draws.
+    /// Counts upwards, and fails after the given number of draws.
     struct Counting(Mutex<(u64, u64)>);
 
     impl Random for Counting {

@@ -1,4 +1,4 @@
-//! What is asked for.
+//! A request for a capability.
 
 use std::collections::BTreeMap;
 

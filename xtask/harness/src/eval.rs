@@ -16,11 +16,11 @@ use xshell::Shell;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    what: EvalVerb,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum EvalVerb {
     /// Security and autonomy of hijacked agents: AgentDojo's calls through `weaver replay`.
     Agentdojo(agentdojo::Args),
     /// What `weaver compile` keeps of its promises on long logs, beside its peer.
@@ -43,12 +43,12 @@ enum What {
 /// When the corpus is not there or cannot be read, and when the command does not build or fails.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     match &args.what {
-        What::Agentdojo(args) => agentdojo::run(sh, args),
-        What::Context(args) => context::run(sh, args),
-        What::Contracts(args) => contracts::run(sh, args),
-        What::Redaction(args) => redaction::run(sh, args),
-        What::Routing(args) => routing::run(sh, args),
-        What::Suggest(args) => suggest::run(sh, args),
-        What::Work(args) => work::run(sh, args),
+        EvalVerb::Agentdojo(args) => agentdojo::run(sh, args),
+        EvalVerb::Context(args) => context::run(sh, args),
+        EvalVerb::Contracts(args) => contracts::run(sh, args),
+        EvalVerb::Redaction(args) => redaction::run(sh, args),
+        EvalVerb::Routing(args) => routing::run(sh, args),
+        EvalVerb::Suggest(args) => suggest::run(sh, args),
+        EvalVerb::Work(args) => work::run(sh, args),
     }
 }

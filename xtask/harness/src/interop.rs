@@ -10,7 +10,7 @@ mod contracts;
 mod feature_table;
 mod features;
 mod http;
-mod many;
+mod many_clients;
 mod mcporter;
 mod packages;
 mod plan;
@@ -26,7 +26,7 @@ use anyhow::{Context, Result, bail, ensure};
 use xshell::Shell;
 
 use self::feature_table::FeatureTable;
-use self::many::{Instances, TrialSetting};
+use self::many_clients::{Instances, TrialSetting};
 use self::packages::Packages;
 use self::plan::{Mode, Transport};
 use self::report::{Outcome, Report, Row};
@@ -35,7 +35,7 @@ use crate::counterparts::cache::Cache;
 use crate::counterparts::pins::Pins;
 use crate::counterparts::registries;
 use crate::counterparts::trust::{Documents, Trust};
-use crate::install::{Installed, Missing};
+use crate::install::{InstallOutcome, MissingProgram};
 use crate::{process, workspace};
 
 /// The server that has every feature of the protocol.
@@ -108,7 +108,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let pins = Pins::read(&cache)?;
     let packages = Packages { npm: registries::npm(&cache), python: registries::python(&cache) };
     for (registry, installed) in [("npm", &packages.npm), ("PyPI", &packages.python)] {
-        if let Installed::Broken(reason) = installed {
+        if let InstallOutcome::Broken(reason) = installed {
             eprintln!("error: installing from {registry} failed: {reason}");
         }
     }
@@ -151,11 +151,11 @@ fn many_clients(cache: &Cache, weaver: &Path, packages: &Packages, args: &Args) 
     for installed in [&packages.npm, &packages.python] {
         match installed.missing() {
             None => {}
-            Some(Missing::OutOfReach(reason)) => {
+            Some(MissingProgram::OutOfReach(reason)) => {
                 println!("SKIPPED: many clients: {reason}");
                 return Ok(());
             }
-            Some(Missing::Broken(reason)) => bail!("not installed: {reason}"),
+            Some(MissingProgram::Broken(reason)) => bail!("not installed: {reason}"),
         }
     }
     let documents = Documents { folder: &cache.script("many"), name: "policy" };
@@ -170,9 +170,9 @@ fn many_clients(cache: &Cache, weaver: &Path, packages: &Packages, args: &Args) 
             kills: args.kills.into(),
             instances: args.instances,
         };
-        summaries.push(many::run(cache, weaver, &trust, server, &setting)?);
+        summaries.push(many_clients::run(cache, weaver, &trust, server, &setting)?);
     }
-    println!("\n{}", many::table(&summaries));
+    println!("\n{}", many_clients::table(&summaries));
     let failures: Vec<&String> = summaries.iter().flat_map(|one| &one.failures).collect();
     for failure in &failures {
         println!("FAIL: {}", report::clipped(failure));

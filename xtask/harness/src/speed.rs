@@ -24,11 +24,11 @@ use crate::{process, workspace};
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    what: SpeedVerb,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum SpeedVerb {
     /// The redactor, hostile texts, memory, calls and drill-downs, beside agent-kernel (Python).
     Redaction(Turns),
     /// Tokens, grants and calls, with few and with many before them, beside agent-kernel (Python).
@@ -109,35 +109,35 @@ struct Compile {
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let target = workspace::metadata()?.target_directory.into_std_path_buf();
     let shown = match &args.what {
-        What::Redaction(args) => {
+        SpeedVerb::Redaction(args) => {
             let rounds = measure_redaction(sh, &target, args)?;
             match args.effort.json {
                 true => format!("{}\n", redaction::json(&rounds)),
                 false => redaction::table(&rounds),
             }
         }
-        What::Kernel(args) => {
+        SpeedVerb::Kernel(args) => {
             let rounds = measure_kernel(sh, &target, args)?;
             match args.effort.json {
                 true => format!("{}\n", kernel::json(&rounds)),
                 false => kernel::table(&rounds),
             }
         }
-        What::Gateway(args) => {
+        SpeedVerb::Gateway(args) => {
             let ours = gateway::measure(sh, &target, args)?;
             match args.effort.json {
                 true => format!("{}\n", gateway::json(&ours)),
                 false => gateway::table(&ours),
             }
         }
-        What::Compile(args) => {
+        SpeedVerb::Compile(args) => {
             let (ours, theirs) = measure_compile(sh, &target, args)?;
             match args.effort.json {
                 true => format!("{}\n", compile::json(&ours, &theirs)),
                 false => compile::table(&ours, &theirs),
             }
         }
-        What::Routing(Routing { effort, data }) => {
+        SpeedVerb::Routing(Routing { effort, data }) => {
             let (ours, theirs) = measure_routing(sh, &target, effort, data.as_deref())?;
             match effort.json {
                 true => format!("{}\n", routing::json(&ours, &theirs)),

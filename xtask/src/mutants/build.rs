@@ -10,7 +10,7 @@ use serde_json::Value;
 use xshell::{Cmd, Shell, cmd};
 
 use super::listing::Mutant;
-use super::schemata::{SWITCH, Switched, switched};
+use super::schemata::{SWITCH, SwitchedFile, switched};
 use crate::process;
 
 /// Where the copy lies, and where it is built.
@@ -124,7 +124,7 @@ fn write_sources(
     name: &str,
     by_file: &BTreeMap<&str, Vec<&Mutant>>,
     without: &BTreeSet<usize>,
-) -> Result<BTreeMap<String, Switched>> {
+) -> Result<BTreeMap<String, SwitchedFile>> {
     let folder = format!("crates/{name}/src");
     let listed = cmd!(sh, "git ls-files --cached --others --exclude-standard {folder}").quiet();
     let mut out = BTreeMap::new();
@@ -165,7 +165,7 @@ fn messages(command: Cmd<'_>) -> Result<(Vec<Value>, bool)> {
 
 /// The mutants that an error may be the fault of: by the place of the error, else by those that it
 /// points to beside.
-fn blamed(error: &Value, files: &BTreeMap<String, Switched>) -> Vec<usize> {
+fn blamed(error: &Value, files: &BTreeMap<String, SwitchedFile>) -> Vec<usize> {
     if error.get("level").and_then(Value::as_str) != Some("error") {
         return Vec::new();
     }

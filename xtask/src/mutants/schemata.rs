@@ -45,7 +45,7 @@ pub mod mutant_switch {
 "#;
 
 /// A file with switches.
-pub struct Switched {
+pub struct SwitchedFile {
     pub text: String,
     /// What a compiler error at such a place may be the fault of.
     regions: Vec<(Range<usize>, Vec<usize>)>,
@@ -53,7 +53,7 @@ pub struct Switched {
     pub placed: BTreeSet<usize>,
 }
 
-impl Switched {
+impl SwitchedFile {
     /// The mutants without which an error at this place may go away.
     pub fn blamed(&self, error: &Range<usize>) -> &[usize] {
         let around = |(range, _): &&(Range<usize>, Vec<usize>)| {
@@ -69,7 +69,7 @@ pub fn switched(
     source: &str,
     mutants: &[&Mutant],
     without: &BTreeSet<usize>,
-) -> syn::Result<Switched> {
+) -> syn::Result<SwitchedFile> {
     let places = places::of_file(source, mutants)?;
     let mut inner = vec![Vec::new(); places.len()];
     let (mut outermost, mut around) = (Vec::new(), Vec::<usize>::new());
@@ -93,7 +93,7 @@ pub fn switched(
         placed: BTreeSet::new(),
     };
     writer.stretch(0..source.len(), &outermost);
-    Ok(Switched { text: writer.text, regions: writer.regions, placed: writer.placed })
+    Ok(SwitchedFile { text: writer.text, regions: writer.regions, placed: writer.placed })
 }
 
 struct Writer<'s> {

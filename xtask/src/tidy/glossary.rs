@@ -1,8 +1,9 @@
-//! Every public type of a crate is a term of `docs/glossary.md`.
+//! Every public type and every module of a crate is a term of `docs/glossary.md`.
 //!
 //! A type is covered when its name stands in back quotes in the section of its crate, when its words
 //! are a term there (`HighWaterMark` by *high-water mark*), or when it has an ending that the section
-//! on names without a row explains. Crates that are not complete yet are counted in [`OPEN`].
+//! on names without a row explains. A module is covered by the same rules, or by a type in it that
+//! is. Crates that are not complete yet are counted in [`OPEN`].
 
 use std::collections::BTreeSet;
 
@@ -16,33 +17,30 @@ const PATH: &str = "docs/glossary.md";
 /// The section whose table lists the endings that explain themselves.
 const ENDINGS: &str = "Names without a row";
 
-/// A crate with public types that have no term yet. Their number may only shrink.
-struct Open {
+/// A crate with public types or modules that have no term yet. Their number may only shrink.
+struct OpenCrate {
     folder: &'static str,
-    types: usize,
+    names: usize,
 }
 
-const OPEN: &[Open] = &[];
+const OPEN: &[OpenCrate] = &[];
 
-/// Public types without a term, and counts that are too high or too low.
+/// Public types and modules without a term, and counts that are too high or too low.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     compare(tree, OPEN)
 }
 
-fn compare(tree: &Tree, open: &[Open]) -> Vec<Finding> {
+fn compare(tree: &Tree, open: &[OpenCrate]) -> Vec<Finding> {
     let Some(text) = tree.text(PATH) else { return Vec::new() };
     let glossary = Glossary::read(text);
     let mut findings = Vec::new();
     for folder in tree.crates() {
         let name = folder.strip_prefix("crates/").unwrap_or(&folder);
-        let missing: Vec<_> = public_types(tree, &folder)
-            .into_iter()
-            .filter(|one| !glossary.covers(name, &one.name))
-            .collect();
-        let known = open.iter().find(|one| one.folder == name).map_or(0, |one| one.types);
+        let missing = missing(tree, &folder, |term| glossary.covers(name, term));
+        let known = open.iter().find(|one| one.folder == name).map_or(0, |one| one.names);
         if missing.len() < known {
             let message =
-                format!("`{name}` has {} types without a term, not {known}", missing.len());
+                format!("`{name}` has {} names without a term, not {known}", missing.len());
             let remedy = "lower the number in xtask/src/tidy/glossary.rs";
             findings.push(Finding::error(RULE, (PATH, 1), message, remedy));
         } else if missing.len() > known {
@@ -56,14 +54,15 @@ fn compare(tree: &Tree, open: &[Open]) -> Vec<Finding> {
     findings
 }
 
-struct PublicType {
+/// A type or a module, with the place of its declaration.
+struct Name {
     path: String,
     line: usize,
     name: String,
 }
 
-/// The types that stand in the sources of a crate as public ones.
-fn public_types(tree: &Tree, folder: &str) -> Vec<PublicType> {
+/// The public types and the modules of a crate that are not covered.
+fn missing(tree: &Tree, folder: &str, is_covered: impl Fn(&str) -> bool) -> Vec<Name> {
     let sources = format!("{folder}/src/");
     let mut found = Vec::new();
     for (path, text) in tree.rust() {
@@ -72,19 +71,29 @@ fn public_types(tree: &Tree, folder: &str) -> Vec<PublicType> {
         }
         let text = code(text);
         let own = without_tests(&text, |_| {});
-        let names = own.lines().filter_map(declared);
-        for name in names {
-            let line = text.lines().position(|line| declared(line) == Some(name));
+        let names = own.lines().filter_map(|line| declared(line, "pub "));
+        for name in names.filter(|name| !is_covered(name)) {
+            let line = text.lines().position(|line| declared(line, "pub ") == Some(name));
             let (path, name) = (path.to_owned(), name.to_owned());
-            found.push(PublicType { path, line: line.map_or(1, |line| line + 1), name });
+            found.push(Name { path, line: line.map_or(1, |line| line + 1), name });
+        }
+        let module = path.rsplit('/').next().and_then(|file| file.strip_suffix(".rs"));
+        let module =
+            module.filter(|module| !["lib", "main"].contains(module) && !is_covered(module));
+        let kept_inside = ["pub(crate) ", "pub(super) ", "pub "];
+        let mut types = own
+            .lines()
+            .filter_map(|line| kept_inside.iter().find_map(|shown| declared(line, shown)));
+        if let Some(module) = module.filter(|_| !types.any(&is_covered)) {
+            found.push(Name { path: path.to_owned(), line: 1, name: module.to_owned() });
         }
     }
     found
 }
 
-/// The public type that a line of code declares.
-fn declared(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix("pub ")?;
+/// The type that a line of code declares after this word for who sees it.
+fn declared<'l>(line: &'l str, shown: &str) -> Option<&'l str> {
+    let rest = line.strip_prefix(shown)?;
     let kinds = ["struct ", "enum ", "trait ", "type ", "union "];
     let rest = kinds.iter().find_map(|kind| rest.strip_prefix(kind))?;
     rest.split(|c| !is_ident(c)).next()
@@ -124,7 +133,7 @@ impl<'t> Glossary<'t> {
 
     fn covers(&self, folder: &str, name: &str) -> bool {
         let by_row = self.section(folder).is_some_and(|section| {
-            section.quoted.contains(name) || section.terms.contains(&name.to_lowercase())
+            section.quoted.contains(name) || section.terms.contains(&squashed(name))
         });
         let by_ending = self.section(ENDINGS).is_some_and(|section| {
             section.quoted.iter().any(|ending| !ending.is_empty() && name.ends_with(ending))
@@ -139,15 +148,19 @@ impl<'t> Section<'t> {
         self.quoted.extend(quoted.flat_map(|text| text.split(|c| !is_ident(c))));
         let terms = row.split('|').nth(1).unwrap_or_default();
         for term in terms.split(',') {
-            let letters: String = term.chars().filter(|c| c.is_alphanumeric()).collect();
-            self.terms.insert(letters.to_lowercase());
+            self.terms.insert(squashed(term));
         }
     }
 }
 
+/// A term or a name as its letters and digits alone, all of them small.
+fn squashed(term: &str) -> String {
+    term.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Open, compare};
+    use super::{OpenCrate, compare};
     use crate::tidy::tree::Tree;
 
     const SOURCE: &str = "pub struct HighWaterMark;\npub enum Rule { A }\npub struct RuleError;\n\
@@ -156,7 +169,7 @@ mod tests {
         | `Error` | why not |\n\n## a\n\n| term | meaning |\n|---|---|\n\
         | high-water mark, other | the newest | `Rule` |\n";
 
-    fn messages(source: &str, glossary: &str, open: &[Open]) -> Vec<String> {
+    fn messages(source: &str, glossary: &str, open: &[OpenCrate]) -> Vec<String> {
         let tree = Tree::planted(&[
             ("crates/a/Cargo.toml", ""),
             ("crates/a/src/lib.rs", source),
@@ -181,12 +194,27 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_open_types_may_only_shrink() {
+    fn a_module_is_covered_by_its_name_or_by_a_type_in_it() {
+        let modules = [
+            ("crates/a/Cargo.toml", ""),
+            ("crates/a/src/high_water_mark.rs", ""),
+            ("crates/a/src/other/tests.rs", ""),
+            ("crates/a/src/named_by_type.rs", "pub(super) struct Rule;"),
+            ("crates/a/src/parser.rs", "struct Rule;"),
+            ("docs/glossary.md", GLOSSARY),
+        ];
+        let found = compare(&Tree::planted(&modules), &[]);
+        let paths: Vec<&str> = found.iter().map(|finding| finding.path.as_str()).collect();
+        assert_eq!(paths, ["crates/a/src/parser.rs"]);
+    }
+
+    #[test]
+    fn the_number_of_open_names_may_only_shrink() {
         let source = format!("{SOURCE}pub struct Asked;\n");
-        let open = |types| [Open { folder: "a", types }];
+        let open = |names| [OpenCrate { folder: "a", names }];
         assert_eq!(messages(&source, GLOSSARY, &open(1)), Vec::<String>::new());
         let more = messages(&source, GLOSSARY, &open(2));
-        assert_eq!(more, ["`a` has 1 types without a term, not 2"]);
+        assert_eq!(more, ["`a` has 1 names without a term, not 2"]);
         assert_eq!(messages(SOURCE, GLOSSARY, &open(1)).len(), 1);
     }
 }

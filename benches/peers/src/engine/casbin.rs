@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 use weaver_benches::Failure;
 use weaver_benches::scenario::{Answer, Call, Condition, Line, Scenario, USERS, fits, roles};
 
-use super::{Engine, Ready};
+use super::{Engine, ReadyEngine};
 use crate::measure::timed;
 
 const MODEL: &str = "[request_definition]
@@ -33,7 +33,7 @@ struct Casbin {
 }
 
 /// Reads the rules into both enforcers.
-pub fn read(scenario: &Scenario) -> Result<Ready<'_>, Failure> {
+pub fn read(scenario: &Scenario) -> Result<ReadyEngine<'_>, Failure> {
     let runtime = Builder::new_current_thread().build()?;
     let lines: Vec<_> = scenario.lines.iter().enumerate().collect();
     let approvals = lines.iter().filter(|(_, line)| line.answer == Answer::Approve);
@@ -43,7 +43,7 @@ pub fn read(scenario: &Scenario) -> Result<Ready<'_>, Failure> {
     });
     let (all, approvals) = enforcers?;
     let requests = scenario.calls.iter().map(request).collect();
-    Ok(Ready { engine: Box::new(Casbin { all, approvals, requests }), load })
+    Ok(ReadyEngine { engine: Box::new(Casbin { all, approvals, requests }), load })
 }
 
 fn policies<'a>(lines: impl Iterator<Item = &'a (usize, &'a Line)>) -> Vec<Vec<String>> {

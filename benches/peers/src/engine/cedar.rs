@@ -12,7 +12,7 @@ use cedar_policy::{
 use weaver_benches::Failure;
 use weaver_benches::scenario::{Answer, Call, Condition, ROLES, Scenario, USERS, roles};
 
-use super::{Engine, Ready};
+use super::{Engine, ReadyEngine};
 use crate::measure::timed;
 
 struct Cedar {
@@ -28,12 +28,12 @@ struct Rules {
 }
 
 /// Reads the rules as Cedar policies.
-pub fn read(scenario: &Scenario) -> Result<Ready<'_>, Failure> {
+pub fn read(scenario: &Scenario) -> Result<ReadyEngine<'_>, Failure> {
     let source = source(scenario)?;
     let (rules, load) = timed(|| rules(&source));
     let requests = scenario.calls.iter().map(request).collect::<Result<_, _>>()?;
     let engine = Cedar { authorizer: Authorizer::new(), rules: rules?, requests };
-    Ok(Ready { engine: Box::new(engine), load })
+    Ok(ReadyEngine { engine: Box::new(engine), load })
 }
 
 fn source(scenario: &Scenario) -> Result<String, Failure> {

@@ -10,7 +10,7 @@ use serde_json::json;
 use weaver_benches::Failure;
 use weaver_benches::scenario::{Answer, Call, Condition, Line, Scenario, roles};
 
-use super::{Engine, Ready};
+use super::{Engine, ReadyEngine};
 use crate::measure::timed;
 
 const HEAD: &str = "package gate\nimport rego.v1\n";
@@ -48,7 +48,7 @@ struct Code {
 }
 
 /// The interpreter over rules as data.
-pub fn read_data(scenario: &Scenario) -> Result<Ready<'_>, Failure> {
+pub fn read_data(scenario: &Scenario) -> Result<ReadyEngine<'_>, Failure> {
     let lines: Vec<_> = scenario.lines.iter().map(as_data).collect();
     let lines = json!({ "lines": lines }).to_string();
     let (interpreter, load) = timed(|| -> Result<_, Failure> {
@@ -58,11 +58,11 @@ pub fn read_data(scenario: &Scenario) -> Result<Ready<'_>, Failure> {
         Ok(interpreter)
     });
     let engine = Data { interpreter: interpreter?, inputs: inputs(scenario)? };
-    Ok(Ready { engine: Box::new(engine), load })
+    Ok(ReadyEngine { engine: Box::new(engine), load })
 }
 
 /// The virtual machine over rules as code.
-pub fn read_code(scenario: &Scenario) -> Result<Ready<'_>, Failure> {
+pub fn read_code(scenario: &Scenario) -> Result<ReadyEngine<'_>, Failure> {
     let mut files = vec![format!("{HEAD}{DECISION}")];
     for lines in scenario.lines.chunks(PER_FILE) {
         let mut file = HEAD.to_owned();
@@ -71,7 +71,7 @@ pub fn read_code(scenario: &Scenario) -> Result<Ready<'_>, Failure> {
     }
     let (machine, load) = timed(|| machine(files));
     let engine = Code { machine: machine?, inputs: inputs(scenario)? };
-    Ok(Ready { engine: Box::new(engine), load })
+    Ok(ReadyEngine { engine: Box::new(engine), load })
 }
 
 fn machine(files: Vec<String>) -> Result<RegoVM, Failure> {

@@ -106,7 +106,7 @@ pub(crate) enum HoldForm {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct HoldRecord {
     v: u8,
     hold: HoldForm,
 }
@@ -151,7 +151,7 @@ impl HoldForm {
 
     /// `None` when it has no canonical form.
     pub(crate) fn put(&self, tenant: &Tenant) -> Option<Put> {
-        let stored = Stored { v: self.version(), hold: self.clone() };
+        let stored = HoldRecord { v: self.version(), hold: self.clone() };
         let value = canonical::of(&stored, Profile::Foreign).ok()?;
         let expires_at = match self {
             Self::Open(_) => None,
@@ -174,7 +174,7 @@ impl HoldForm {
             );
             return Err(stored(problem));
         }
-        let form: Stored =
+        let form: HoldRecord =
             serde_json::from_value(value).map_err(|error| stored(error.to_string()))?;
         if form.hold.id().as_str() != id {
             return Err(stored("it names another request".to_owned()));

@@ -30,10 +30,10 @@ impl Proof {
     pub(crate) fn read(ledger: &dyn Ledger, since: Timestamp) -> Result<Self, KernelError> {
         let mut proof = Self { from: since, ..Self::default() };
         let mut earliest = since;
-        let complete = scan(ledger, since, |told| {
-            earliest = told.at;
-            if let Some(kind) = told.kind.filter(|kind| concerns(*kind)) {
-                proof.see(kind, &told.payload());
+        let complete = scan(ledger, since, |event| {
+            earliest = event.at;
+            if let Some(kind) = event.kind.filter(|kind| concerns(*kind)) {
+                proof.see(kind, &event.payload());
             }
         })?;
         if !complete {
@@ -89,7 +89,7 @@ impl Proof {
     pub(crate) fn exceeds(&self, standing: &StandingApproval, used: u32) -> bool {
         self.from > signed_from(standing.opened_at)
             || self.revoked.contains(&standing.id)
-            || self.uses.get(&standing.id).is_some_and(|told| *told > used.into())
+            || self.uses.get(&standing.id).is_some_and(|recorded| *recorded > used.into())
     }
 
     /// Whether the log tells of this standing approval at all, or is too long to tell.

@@ -28,7 +28,7 @@ const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
 /// refused until one of them is over.
 const MAX_DENIED: usize = 16;
 /// How many ended requests are told about from memory.
-const MAX_TOLD: usize = 4_096;
+const MAX_ENDED: usize = 4_096;
 
 /// One open hold as it stands.
 #[derive(Debug, Clone)]
@@ -52,6 +52,13 @@ pub(crate) enum HoldLookup {
     Denied(EndedHold),
 }
 
+/// Whoever waits for a request: the number that it is known by, once it has one, and how it is
+/// woken.
+pub(crate) struct Waiter<'a> {
+    pub(crate) number: &'a mut Option<u64>,
+    pub(crate) waker: &'a Waker,
+}
+
 /// Why no further request is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HoldLimit {
@@ -67,8 +74,8 @@ struct Inner {
     runs: BTreeMap<RunId, usize>,
     bytes: usize,
     denied: BTreeMap<CallSite, Vec<EndedHold>>,
-    told: BTreeMap<RequestId, Phase>,
-    told_order: VecDeque<RequestId>,
+    ended_phases: BTreeMap<RequestId, Phase>,
+    ended_order: VecDeque<RequestId>,
     waiting: BTreeMap<RequestId, BTreeMap<u64, Waker>>,
     next_waiter: u64,
     asking: BTreeSet<RequestId>,
@@ -222,7 +229,7 @@ impl HoldTable {
                 if is_denied(&ended, now) {
                     inner.deny(*ended, now);
                 }
-                inner.tell(id.clone(), phase.clone());
+                inner.remember_end(id.clone(), phase.clone());
                 phase
             }
         };
@@ -246,25 +253,21 @@ impl HoldTable {
         true
     }
 
-    /// Where a request stands, and while it waits for people, whom to wake: a waiter's number, by
-    /// which it is known at the next time. `None` for one that memory does not know.
-    pub(crate) fn phase(
-        &self,
-        id: &RequestId,
-        wake: Option<(&mut Option<u64>, &Waker)>,
-    ) -> Option<Phase> {
+    /// Where a request stands. While it waits for people, the waiter is noted and gets its number.
+    /// `None` for a request that memory does not know.
+    pub(crate) fn phase(&self, id: &RequestId, waiter: Option<Waiter<'_>>) -> Option<Phase> {
         let mut inner = self.lock()?;
         let phase = match inner.open.get(id) {
             Some(hold) if hold.here.is_some() => Phase::Granted,
             Some(hold) => hold.open.state.phase().clone(),
-            None => return inner.told.get(id).cloned(),
+            None => return inner.ended_phases.get(id).cloned(),
         };
-        if let (Phase::Requested, Some((number, waker))) = (&phase, wake) {
-            let own = *number.get_or_insert_with(|| {
+        if let (Phase::Requested, Some(waiter)) = (&phase, waiter) {
+            let own = *waiter.number.get_or_insert_with(|| {
                 inner.next_waiter = inner.next_waiter.wrapping_add(1);
                 inner.next_waiter
             });
-            inner.waiting.entry(id.clone()).or_default().insert(own, waker.clone());
+            inner.waiting.entry(id.clone()).or_default().insert(own, waiter.waker.clone());
         }
         Some(phase)
     }
@@ -354,14 +357,14 @@ impl Inner {
         here.push(ended);
     }
 
-    fn tell(&mut self, id: RequestId, phase: Phase) {
-        if self.told_order.len() >= MAX_TOLD
-            && let Some(oldest) = self.told_order.pop_front()
+    fn remember_end(&mut self, id: RequestId, phase: Phase) {
+        if self.ended_order.len() >= MAX_ENDED
+            && let Some(oldest) = self.ended_order.pop_front()
         {
-            self.told.remove(&oldest);
+            self.ended_phases.remove(&oldest);
         }
-        if self.told.insert(id.clone(), phase).is_none() {
-            self.told_order.push_back(id);
+        if self.ended_phases.insert(id.clone(), phase).is_none() {
+            self.ended_order.push_back(id);
         }
     }
 }

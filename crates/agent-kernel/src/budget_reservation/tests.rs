@@ -31,7 +31,7 @@ struct Plan {
 struct Client {
     plan: Plan,
     next: Next,
-    room: Option<BudgetReservation>,
+    reservation: Option<BudgetReservation>,
     spent: Duration,
     paid: Millicents,
 }
@@ -47,10 +47,10 @@ const BUDGET: RunBudget = RunBudget {
 impl Client {
     fn new(plan: Plan) -> Self {
         let (spent, paid) = (Duration::ZERO, Millicents(0));
-        Self { plan, next: Next::Take, room: None, spent, paid }
+        Self { plan, next: Next::Take, reservation: None, spent, paid }
     }
 
-    fn want(&self) -> AttemptNeeds {
+    fn needs(&self) -> AttemptNeeds {
         AttemptNeeds {
             time: Duration::from_millis(self.plan.time_ms),
             price: Millicents(self.plan.price),
@@ -59,8 +59,8 @@ impl Client {
 
     /// An attempt that takes all the time and money that was set aside for it.
     fn attempt(&mut self) {
-        if let Some(room) = &self.room {
-            self.spent += room.time(self.spent);
+        if let Some(reservation) = &self.reservation {
+            self.spent += reservation.time(self.spent);
             self.paid.0 += self.plan.price;
         }
     }
@@ -68,10 +68,10 @@ impl Client {
     fn step(&mut self, slot: &RunSlot) {
         self.next = match self.next {
             Next::Take => {
-                match BudgetReservation::take(slot, &BUDGET, self.plan.tokens, self.want()) {
+                match BudgetReservation::take(slot, &BUDGET, self.plan.tokens, self.needs()) {
                     Err(_) => Next::Over,
-                    Ok(room) => {
-                        self.room = Some(room);
+                    Ok(reservation) => {
+                        self.reservation = Some(reservation);
                         self.attempt();
                         if self.plan.retries { Next::Again } else { Next::Charge }
                     }
@@ -79,14 +79,14 @@ impl Client {
             }
             Next::Again => {
                 let spent = SpentAmounts { time: self.spent, cost: self.paid };
-                let want = self.want();
-                if self.room.as_mut().unwrap().again(spent, want).is_ok() {
+                let needs = self.needs();
+                if self.reservation.as_mut().unwrap().again(spent, needs).is_ok() {
                     self.attempt();
                 }
                 Next::Charge
             }
             Next::Charge => {
-                let tokens = self.room.as_ref().unwrap().tokens().unwrap();
+                let tokens = self.reservation.as_ref().unwrap().tokens().unwrap();
                 let delta = RunDelta {
                     prompt_tokens: if self.plan.dies { 0 } else { tokens },
                     latency_us: u64::try_from(self.spent.as_micros()).unwrap(),
@@ -102,7 +102,7 @@ impl Client {
                 Next::Release
             }
             Next::Release => {
-                self.room = None;
+                self.reservation = None;
                 Next::Over
             }
             Next::Over => Next::Over,
@@ -173,17 +173,21 @@ fn in_no_order_is_a_meter_overspent() {
 #[test]
 fn what_others_hold_is_not_there_for_the_next() {
     let slot = RunSlot::default();
-    let want = AttemptNeeds { time: Duration::from_millis(200), price: Millicents(4) };
-    let first = BudgetReservation::take(&slot, &BUDGET, 700, want)
+    let needs = AttemptNeeds { time: Duration::from_millis(200), price: Millicents(4) };
+    let first = BudgetReservation::take(&slot, &BUDGET, 700, needs)
         .unwrap_or_else(|said| panic!("{said:?}"));
-    assert_eq!(first.time(Duration::ZERO), want.time);
+    assert_eq!(first.time(Duration::ZERO), needs.time);
     let refused = |tokens, time_ms, price| {
-        let want = AttemptNeeds { time: Duration::from_millis(time_ms), price: Millicents(price) };
-        BudgetReservation::take(&slot, &BUDGET, tokens, want).err().map(|said| said.detail)
+        let needs = AttemptNeeds { time: Duration::from_millis(time_ms), price: Millicents(price) };
+        BudgetReservation::take(&slot, &BUDGET, tokens, needs).err().map(|said| said.detail)
     };
     assert!(refused(200, 10, 4).unwrap().contains("max_cost_usd_cents"));
-    let second =
-        BudgetReservation::take(&slot, &BUDGET, 900, AttemptNeeds { price: Millicents(1), ..want });
+    let second = BudgetReservation::take(
+        &slot,
+        &BUDGET,
+        900,
+        AttemptNeeds { price: Millicents(1), ..needs },
+    );
     let second = second.unwrap_or_else(|said| panic!("{said:?}"));
     assert_eq!(
         (second.time(Duration::ZERO), second.tokens()),
@@ -194,16 +198,16 @@ fn what_others_hold_is_not_there_for_the_next() {
     assert_eq!(refused(200, 10, 4), None, "it was given back");
 }
 
-fn wants(time_ms: u64, price: u64) -> AttemptNeeds {
+fn needs_of(time_ms: u64, price: u64) -> AttemptNeeds {
     AttemptNeeds { time: Duration::from_millis(time_ms), price: Millicents(price) }
 }
 
-/// The cap that leaves no room, of a run that used so much of it.
+/// The cap that leaves no room, of a run that has used the given amounts.
 fn refused(
     budget: &RunBudget,
     used: &RunDelta,
     tokens: u64,
-    want: AttemptNeeds,
+    needs: AttemptNeeds,
 ) -> Option<&'static str> {
     let slot = RunSlot::default();
     let mut hot = lock(&slot).unwrap();
@@ -211,7 +215,7 @@ fn refused(
     let step = hot.launch(used.clone(), next);
     hot.landed(step);
     drop(hot);
-    let said = BudgetReservation::take(&slot, budget, tokens, want).err()?.detail;
+    let said = BudgetReservation::take(&slot, budget, tokens, needs).err()?.detail;
     let caps = ["max_prompt_tokens", "max_latency_ms", "max_cost_usd_cents"];
     caps.into_iter().find(|cap| said.contains(cap))
 }
@@ -227,7 +231,7 @@ fn a_call_needs_200_tokens_unless_it_shows_nothing() {
         (801, 0, None),
     ] {
         let used = RunDelta { prompt_tokens: used, ..RunDelta::default() };
-        assert_eq!(refused(&budget, &used, tokens, wants(1, 0)), cap, "{used:?} {tokens}");
+        assert_eq!(refused(&budget, &used, tokens, needs_of(1, 0)), cap, "{used:?} {tokens}");
     }
 }
 
@@ -238,7 +242,7 @@ fn a_call_needs_a_millisecond_unless_it_takes_no_time() {
         [(4_000, 1, None), (4_000, 900, None), (4_001, 1, Some("max_latency_ms")), (4_001, 0, None)]
     {
         let used = RunDelta { latency_us: used, ..RunDelta::default() };
-        assert_eq!(refused(&budget, &used, 0, wants(time_ms, 0)), cap, "{used:?} {time_ms}");
+        assert_eq!(refused(&budget, &used, 0, needs_of(time_ms, 0)), cap, "{used:?} {time_ms}");
     }
 }
 
@@ -246,7 +250,7 @@ fn a_call_needs_a_millisecond_unless_it_takes_no_time() {
 fn a_call_may_cost_as_much_as_is_left() {
     let budget = RunBudget { max_cost: Some(Millicents(7)), ..RunBudget::unlimited() };
     let used = RunDelta { cost: Millicents(3), ..RunDelta::default() };
-    let of = |price| refused(&budget, &used, 0, wants(1, price));
+    let of = |price| refused(&budget, &used, 0, needs_of(1, price));
     assert_eq!((of(4), of(5)), (None, Some("max_cost_usd_cents")));
 }
 
@@ -254,7 +258,7 @@ fn a_call_may_cost_as_much_as_is_left() {
 fn what_is_charged_at_worst_is_what_is_held_where_there_is_a_cap() {
     let slot = RunSlot::default();
     let take = |budget: &RunBudget| {
-        let taken = BudgetReservation::take(&slot, budget, 700, wants(200, 4));
+        let taken = BudgetReservation::take(&slot, budget, 700, needs_of(200, 4));
         taken.unwrap_or_else(|said| panic!("{said:?}"))
     };
     assert_eq!(take(&BUDGET).at_worst(), (200_000, Millicents(4)));
@@ -274,7 +278,7 @@ fn what_is_left_is_what_nobody_used_or_holds() {
         session_tokens: None,
     };
     assert_eq!(whole, expected);
-    let held = BudgetReservation::take(&slot, &BUDGET, 700, wants(200, 4));
+    let held = BudgetReservation::take(&slot, &BUDGET, 700, needs_of(200, 4));
     assert_eq!(
         left(&lock(&slot).unwrap(), &BUDGET),
         BudgetRemaining {

@@ -13,7 +13,7 @@ use weaver_types::ledger::{
 };
 use weaver_types::{Capability, CapabilityId, Digest, Effects, EventKind, Tenant, Timestamp};
 
-use super::stored;
+use super::contract_record;
 use crate::record::Payload;
 
 /// The surface that is everything a kernel holds.
@@ -195,7 +195,7 @@ impl Baselines {
     fn take_in(&mut self, id: &str, record: &Record) {
         match id.split_once(':') {
             Some(("tool", id)) => {
-                let baseline = stored::read(id, &record.value);
+                let baseline = contract_record::read(id, &record.value);
                 self.tools.insert(id.to_owned(), (record.version, baseline));
             }
             Some(("surface", surface)) => {
@@ -298,7 +298,8 @@ impl Baselines {
     ) -> Result<(), BaselineError> {
         let id = live.id();
         let form = || BaselineError::Form { id: id.clone() };
-        let value = stored::write(live, approval.by.trim(), approval.at).ok_or_else(form)?;
+        let value =
+            contract_record::write(live, approval.by.trim(), approval.at).ok_or_else(form)?;
         let key = key(approval.tenant, "tool", id.as_str());
         let version = self.tools.get(id.as_str()).map(|(version, _)| *version);
         batch.expect.push(Expect { key: key.clone(), version });

@@ -8,7 +8,7 @@ use weaver_types::{
 };
 
 use super::{BaselineState, Baselines};
-use crate::registry::Registered;
+use crate::registry::RegisteredCapability;
 use crate::registry::kinds;
 
 /// The tag of a capability that says of itself that it reaches outside, whatever its class is.
@@ -86,7 +86,7 @@ struct Difference {
 pub(crate) fn compare(
     policy: &PolicySet,
     known: Result<&Baselines, ()>,
-    entry: &Registered,
+    entry: &RegisteredCapability,
     effective: &Capability,
     older: &dyn Fn(&CapabilityId) -> Option<Capability>,
 ) -> Contract {
@@ -167,7 +167,7 @@ impl Difference {
 }
 
 /// Its words speak to a model.
-fn suspicious(entry: &Registered) -> Option<Difference> {
+fn suspicious(entry: &RegisteredCapability) -> Option<Difference> {
     let found = entry.suspicions();
     if found.is_empty() {
         return None;
@@ -186,7 +186,7 @@ fn suspicious(entry: &Registered) -> Option<Difference> {
 fn late(
     policy: &PolicySet,
     status: ContractStatus,
-    entry: &Registered,
+    entry: &RegisteredCapability,
     effective: &Capability,
 ) -> Option<Difference> {
     let live = entry.capability();

@@ -11,7 +11,7 @@ use weaver_types::{
 
 use super::authorized_invocation::AuthorizedInvocation;
 use super::evaluate::Target;
-use super::unfinished::OpenCallGuard;
+use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
 use crate::cached_run::{RunSlot, lock};
 use crate::driver::{AuthorizedCall, CallParts, DriverError, HostContext};
@@ -48,13 +48,15 @@ impl Kernel {
                 return AttemptResult { result, retries, stopped: None };
             }
             self.timer.sleep(self.backoff_delay(retries).max(wait)).await;
-            let want = attempt_needs(ready);
+            let needs = attempt_needs(ready);
             let (checked, spent) = (self.check_still_authorized(ready), watch.spent_amounts());
-            let room = checked.and_then(|()| match watch.room.as_mut() {
-                Some(room) => room.again(spent, want).map_err(|_| ReasonCode::BudgetExceeded),
+            let reservation = checked.and_then(|()| match watch.reservation.as_mut() {
+                Some(reservation) => {
+                    reservation.again(spent, needs).map_err(|_| ReasonCode::BudgetExceeded)
+                }
                 None => Ok(()),
             });
-            if let Err(reason) = room {
+            if let Err(reason) = reservation {
                 return AttemptResult { result, retries, stopped: Some(reason) };
             }
             retries += 1;
@@ -111,7 +113,7 @@ impl Kernel {
             late: LateResponseSink {
                 log: Arc::clone(&self.late),
                 principal: ready.caller.principal.id.clone(),
-                told: AtomicU8::new(0),
+                reported: AtomicU8::new(0),
             },
             progress: ready.progress.as_ref().map(|outlet| Arc::clone(&outlet.slot)),
         })

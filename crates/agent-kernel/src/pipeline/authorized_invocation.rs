@@ -40,7 +40,7 @@ pub(crate) struct AuthorizedInvocation<'a> {
     /// When it was counted, right before its commit.
     pub(crate) counted: Timestamp,
     /// What it has set aside of its run's budget.
-    pub(crate) room: Option<BudgetReservation>,
+    pub(crate) reservation: Option<BudgetReservation>,
     /// Where its result is shown as it comes; `None` for a call that is answered in one.
     pub(crate) outlet: Option<Outlet>,
     /// Where its progress goes; `None` where nobody asked for it, or its driver does not tell.

@@ -20,7 +20,7 @@ const MAX_TRIES: usize = 64;
 /// The record of a class; its id is the class.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct ClassRecord {
     outcomes: ClassOutcomes,
     v: u64,
 }
@@ -80,7 +80,7 @@ impl Kernel {
                 None => ClassOutcomes::default(),
             };
             outcomes.add(sample);
-            let value = canonical::of(&Stored { outcomes, v: 1 }, Profile::Record);
+            let value = canonical::of(&ClassRecord { outcomes, v: 1 }, Profile::Record);
             let put =
                 Put { key: key.clone(), value: value.map_err(|_| malformed())?, expires_at: None };
             let mut event = Payload::new()
@@ -145,7 +145,7 @@ fn read(record: &Record) -> Result<ClassOutcomes, StoredOutcomesError> {
         Some(1) => {}
         version => return Err(StoredOutcomesError::Version(version)),
     }
-    let stored: Stored = serde_json::from_value(value)?;
+    let stored: ClassRecord = serde_json::from_value(value)?;
     Ok(stored.outcomes)
 }
 

@@ -9,7 +9,7 @@ use weaver_types::{Capability, CapabilityId};
 use crate::contract::{self, Approval, Contract, KERNEL_SURFACE, load};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
-use crate::registry::Registered;
+use crate::registry::RegisteredCapability;
 
 impl Kernel {
     /// How a registered capability stands against what was registered and approved; `None` when
@@ -54,7 +54,7 @@ impl Kernel {
         Ok(all.len())
     }
 
-    fn live(&self, id: &CapabilityId) -> Result<Arc<Registered>, KernelError> {
+    fn live(&self, id: &CapabilityId) -> Result<Arc<RegisteredCapability>, KernelError> {
         self.registry.get(id).ok_or_else(|| KernelError::Stored {
             what: "an approval",
             problem: format!("capability `{id}` is not registered"),
@@ -63,7 +63,7 @@ impl Kernel {
 
     async fn approve(
         &self,
-        entries: &[Arc<Registered>],
+        entries: &[Arc<RegisteredCapability>],
         surface: Option<&str>,
         by: &str,
     ) -> Result<(), KernelError> {
@@ -94,7 +94,7 @@ impl Kernel {
     pub(crate) fn compare(
         &self,
         policy: &PolicySet,
-        entry: &Registered,
+        entry: &RegisteredCapability,
         effective: &Capability,
     ) -> Contract {
         let older = |id: &CapabilityId| {

@@ -12,8 +12,8 @@ use weaver_types::{CallId, ResponseMode};
 
 use super::authorized_invocation::AuthorizedInvocation;
 use super::finish::CallEnd;
-use super::transition::{Step, StepError};
-use super::unfinished::OpenCallGuard;
+use super::transition::{Step, StepError, SubmittedStep};
+use super::unfinished_calls::OpenCallGuard;
 use crate::cached_run::{RunSlot, lock};
 use crate::deferred_ends::DeferredEnd;
 use crate::kernel::Kernel;
@@ -28,11 +28,11 @@ impl Kernel {
         mut step: Step<'_>,
         watch: &OpenCallGuard<'_>,
     ) -> Result<(), StepError> {
-        let (id, ticket) = self.submit(&mut step)?;
+        let SubmittedStep { id, ticket } = self.submit(&mut step)?;
         // What it stands on is committed, so nothing can be refused under it.
         let is_next = lock(step.slot).is_some_and(|run| run.is_next(id));
         if !is_next || ticket.is_done() {
-            return self.settle(step, (id, ticket)).await;
+            return self.settle(step, SubmittedStep { id, ticket }).await;
         }
         let end = Box::new(DeferredEnd {
             slot: watch.slot.clone(),
@@ -43,7 +43,7 @@ impl Kernel {
         });
         match self.deferred_ends.add(end) {
             Ok(()) => Ok(()),
-            Err(end) => self.settle(step, (id, end.ticket)).await,
+            Err(end) => self.settle(step, SubmittedStep { id, ticket: end.ticket }).await,
         }
     }
 

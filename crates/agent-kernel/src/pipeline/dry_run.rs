@@ -55,20 +55,20 @@ impl Kernel {
         let limits = limits(request, &decision);
         let mut shown = limits.mode.map_or(mode, |least| least.max(mode));
         if let (Some(slot), Some(target), true) = (&slot, &target, decision.allowed()) {
-            let want = needs_of(target, &limits);
-            match self.would_fit(slot, caller, shown, want) {
+            let needs = needs_of(target, &limits);
+            match self.would_fit(slot, caller, shown, needs) {
                 Ok(least) => shown = shown.max(least),
                 Err(said) => decision = decision.tightened(*said),
             }
         }
         let found = target.as_ref();
-        let want = found.map(|target| needs_of(target, &limits)).unwrap_or_default();
+        let needs = found.map(|target| needs_of(target, &limits)).unwrap_or_default();
         DryRun {
             mode: shown,
             budget_remaining: self.budget_remaining(caller.run),
             driver: found.map(|target| target.entry.driver.name().to_owned()),
-            timeout: found.map(|_| want.time),
-            price: want.price,
+            timeout: found.map(|_| needs.time),
+            price: needs.price,
             arguments: found
                 .filter(|target| target.arguments.is_some())
                 .and_then(|_| question.masks.map(|masks| &masks.given).or(question.arguments))
@@ -102,12 +102,13 @@ impl Kernel {
         slot: &RunSlot,
         caller: Caller<'_>,
         mode: ResponseMode,
-        want: AttemptNeeds,
+        needs: AttemptNeeds,
     ) -> Result<ResponseMode, Box<Contribution>> {
         let tokens = self.tokens_of_a_frame(slot, mode);
-        let room = BudgetReservation::take(slot, &caller.run.settings.budget, tokens, want)?;
+        let reservation =
+            BudgetReservation::take(slot, &caller.run.settings.budget, tokens, needs)?;
         let mut share = TokenAllotment::default();
-        share.reserve(self, slot, mode, room.tokens())?;
+        share.reserve(self, slot, mode, reservation.tokens())?;
         Ok(share.floor().max(mode))
     }
 }

@@ -22,7 +22,7 @@ use crate::clock_guard::Moment;
 use crate::contract::Contract;
 use crate::kernel::Kernel;
 use crate::masked_arguments::ArgumentMasks;
-use crate::registry::Registered;
+use crate::registry::RegisteredCapability;
 
 /// What is asked.
 #[derive(Clone, Copy)]
@@ -91,7 +91,7 @@ type Decide<'a> = &'a dyn Fn(Option<&Release>) -> Decision;
 
 /// A capability ready to be executed.
 pub(crate) struct Target {
-    pub(crate) entry: Arc<Registered>,
+    pub(crate) entry: Arc<RegisteredCapability>,
     pub(crate) capability: Arc<Capability>,
     /// How it stands against what was registered and approved.
     pub(crate) contract: Contract,
@@ -286,7 +286,7 @@ fn used_up(cap: &str) -> Contribution {
 }
 
 fn read_arguments(
-    entry: &Registered,
+    entry: &RegisteredCapability,
     value: Option<&Value>,
 ) -> Result<Option<Arguments>, Box<Contribution>> {
     let Some(value) = value else { return Ok(None) };

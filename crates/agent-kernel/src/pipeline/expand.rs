@@ -108,7 +108,7 @@ impl Kernel {
         let mut share = TokenAllotment::default();
         // Given back when the view is recorded.
         let _room = match self.room_for(&view, &mut share) {
-            Ok(room) => room,
+            Ok(reservation) => reservation,
             Err(said) => {
                 let decision = view.decision.tightened(*said);
                 return self.refuse_view(caller, view.call, id, decision).await;
@@ -162,9 +162,10 @@ impl Kernel {
         let mode = self.settings.view_mode;
         let tokens = self.tokens_of_a_frame(&view.slot, mode);
         let budget = &view.caller.run.settings.budget;
-        let room = BudgetReservation::take(&view.slot, budget, tokens, AttemptNeeds::default())?;
-        share.reserve(self, &view.slot, mode, room.tokens())?;
-        Ok(room)
+        let reservation =
+            BudgetReservation::take(&view.slot, budget, tokens, AttemptNeeds::default())?;
+        share.reserve(self, &view.slot, mode, reservation.tokens())?;
+        Ok(reservation)
     }
 
     fn look(
@@ -253,11 +254,11 @@ impl Kernel {
             .event(EventKind::HandleResolved, self.now(), &caller.run.run_id, Some(call))
             .ok_or(RecordingError::Form("the view"))?;
         let mut batch = Batch::new(Durability::Os).with_event(event);
-        let told = self.view_provenance(caller.run, call, record, slot, frame);
-        batch.put.extend(told.puts.iter().cloned());
+        let provenance = self.view_provenance(caller.run, call, record, slot, frame);
+        batch.put.extend(provenance.puts.iter().cloned());
         batch.put.extend(slot.masks().put(&self.settings.tenant, &caller.run.run_id));
         self.step(Step::new(caller, slot, delta, batch)).await?;
-        told.take(slot);
+        provenance.take(slot);
         slot.masks().stored();
         Ok(())
     }

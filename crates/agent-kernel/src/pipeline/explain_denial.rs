@@ -23,23 +23,23 @@ impl Kernel {
 
     fn why_not(&self, asked: &HypotheticalCall<'_>) -> DenialExplanation {
         let HypotheticalCall { policy, question, evaluated, .. } = asked;
-        let mut told = self.by_policy(policy, *question, evaluated);
+        let mut explanation = self.by_policy(policy, *question, evaluated);
         if evaluated.decision.allowed() {
-            return told;
+            return explanation;
         }
         let decision = &evaluated.decision;
         // Where a value came from is known to the kernel alone: what flow says here counts.
-        told.failed_conditions.retain(|one| {
+        explanation.failed_conditions.retain(|one| {
             one.check != Check::Flow || decision.obstacles().any(|said| speaks(one, said))
         });
         let beside: Vec<FailedCondition> = decision
             .obstacles()
-            .filter(|said| !told.failed_conditions.iter().any(|one| speaks(one, said)))
+            .filter(|said| !explanation.failed_conditions.iter().any(|one| speaks(one, said)))
             .map(beside)
             .collect();
-        told.failed_conditions.extend(beside);
+        explanation.failed_conditions.extend(beside);
         let Question { caller, request, .. } = question;
-        finished(told, decision, &request.capability_id, &caller.principal.id)
+        finished(explanation, decision, &request.capability_id, &caller.principal.id)
     }
 
     /// What the policy alone says.
@@ -131,28 +131,29 @@ fn beside(said: &Contribution) -> FailedCondition {
 }
 
 fn finished(
-    mut told: DenialExplanation,
+    mut explanation: DenialExplanation,
     decision: &Decision,
     capability: &CapabilityId,
     principal: &PrincipalId,
 ) -> DenialExplanation {
-    told.remediation.clear();
-    for one in &told.failed_conditions {
-        if !told.remediation.contains(&one.suggestion) {
-            told.remediation.push(one.suggestion.clone());
+    explanation.remediation.clear();
+    for one in &explanation.failed_conditions {
+        if !explanation.remediation.contains(&one.suggestion) {
+            explanation.remediation.push(one.suggestion.clone());
         }
     }
-    if !told.denied {
+    if !explanation.denied {
         // The policy would allow it; something else stands in the way.
-        let first = told.failed_conditions.first();
-        told.rule_name = first.map_or("denied", |one| one.condition.as_str()).replace('_', "-");
+        let first = explanation.failed_conditions.first();
+        explanation.rule_name =
+            first.map_or("denied", |one| one.condition.as_str()).replace('_', "-");
     }
-    told.denied = true;
-    told.reason_code = Some(decision.primary());
-    let ways = told.remediation.join("; ");
-    told.narrative =
+    explanation.denied = true;
+    explanation.reason_code = Some(decision.primary());
+    let ways = explanation.remediation.join("; ");
+    explanation.narrative =
         format!("Request for '{capability}' by '{principal}' would be denied: {ways}.");
-    told
+    explanation
 }
 
 #[cfg(test)]
@@ -230,11 +231,14 @@ mod tests {
             ),
         ] {
             let said = Contribution::new(Check::System, Verdict::Deny, reason, "in words");
-            let told = beside(&said.discharged_by(discharge));
-            assert_eq!((told.condition.as_str(), &told.required), (condition, &required));
-            assert_eq!((told.suggestion.as_str(), &told.actual), (suggestion, &json!("in words")));
+            let failed = beside(&said.discharged_by(discharge));
+            assert_eq!((failed.condition.as_str(), &failed.required), (condition, &required));
             assert_eq!(
-                (told.reason_code, told.verdict, told.check),
+                (failed.suggestion.as_str(), &failed.actual),
+                (suggestion, &json!("in words"))
+            );
+            assert_eq!(
+                (failed.reason_code, failed.verdict, failed.check),
                 (reason, Verdict::Deny, Check::System)
             );
         }

@@ -17,7 +17,7 @@ use super::provenance_updates::ProvenanceUpdate;
 use super::refuse::span_id;
 use super::token_allotment::TokenAllotment;
 use super::transition::{RecordingError, Step};
-use super::unfinished::OpenCallGuard;
+use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::micros;
 use crate::driver::DriverError;
 use crate::invocation::{Explanation, Invocation};
@@ -271,12 +271,12 @@ impl Kernel {
         ended: &mut CallEnd,
         at: Timestamp,
     ) -> Result<(), RecordingError> {
-        let (step, told) = self.prepare_end(ready, watch, ended, at)?;
+        let (step, provenance) = self.prepare_end(ready, watch, ended, at)?;
         match is_deferrable(ready, ended, &step) {
             true => self.defer_end(step, watch).await?,
             false => self.step(step).await?,
         }
-        told.take(&watch.slot);
+        provenance.take(&watch.slot);
         watch.slot.masks().stored();
         Ok(())
     }
@@ -331,10 +331,10 @@ impl Kernel {
             batch.put.push(Put { value, ..stored.put.clone() });
             batch.delete.extend(stored.delete.clone());
         }
-        let told = self.result_provenance(ready, &watch.slot, ended)?;
-        batch.put.extend(told.puts.iter().cloned());
+        let provenance = self.result_provenance(ready, &watch.slot, ended)?;
+        batch.put.extend(provenance.puts.iter().cloned());
         batch.put.extend(watch.slot.masks().put(&self.settings.tenant, run));
-        Ok((Step::new(ready.caller, &watch.slot, delta, batch), told))
+        Ok((Step::new(ready.caller, &watch.slot, delta, batch), provenance))
     }
 }
 

@@ -21,6 +21,13 @@ use crate::kernel::Kernel;
 use crate::record::{Payload, arguments, error_text};
 use crate::run_state::RunDelta;
 
+/// The call that opens a request, with its caller.
+#[derive(Clone, Copy)]
+pub(crate) struct OpeningCall<'a> {
+    pub(crate) caller: Caller<'a>,
+    pub(crate) call: &'a CallId,
+}
+
 impl Kernel {
     /// What follows from a decision for the requests: those that are over end, and a held call has
     /// one in the end, an open one or a new one. A dry run changes nothing.
@@ -65,7 +72,10 @@ impl Kernel {
                 evaluated
             }
             Some(Err(said)) => evaluated.tightened(*said),
-            Some(Ok(open)) => match self.open_request(open, Some((question.caller, call))).await {
+            Some(Ok(open)) => match self
+                .open_request(open, Some(OpeningCall { caller: question.caller, call }))
+                .await
+            {
                 Ok(id) => {
                     evaluated.holding = HoldState::Waiting(id.clone());
                     evaluated.request = Some(id);
@@ -131,7 +141,7 @@ impl Kernel {
     pub(crate) async fn open_request(
         &self,
         open: OpenHold,
-        by: Option<(Caller<'_>, &CallId)>,
+        by: Option<OpeningCall<'_>>,
     ) -> Result<RequestId, Box<Contribution>> {
         let (id, run) = (open.request.id.clone(), open.request.run.clone());
         let form = HoldForm::Open(Box::new(open.clone()));
@@ -150,8 +160,8 @@ impl Kernel {
             Batch::new(Durability::Disk).create(key, put.value, put.expires_at).with_event(event);
         let slot = self.runs.slot(&run, self.ledger.as_ref());
         let done = match (&slot, by) {
-            (Ok(slot), Some((caller, _))) => {
-                let step = Step::new(caller, slot, RunDelta::default(), batch);
+            (Ok(slot), Some(by)) => {
+                let step = Step::new(by.caller, slot, RunDelta::default(), batch);
                 self.step(step).await.map_err(|error| error.to_string())
             }
             (Err(error), Some(_)) => Err(error.to_string()),
@@ -194,7 +204,7 @@ impl Kernel {
     pub(crate) fn requested(
         &self,
         open: &OpenHold,
-        by: Option<(Caller<'_>, &CallId)>,
+        by: Option<OpeningCall<'_>>,
     ) -> Option<NewEvent> {
         let request = &open.request;
         let exact = crate::arguments::Arguments::read(&request.arguments).ok()?;
@@ -206,7 +216,7 @@ impl Kernel {
         let holds: Vec<Value> = holds.collect();
         Payload::new()
             .who(&open.asked.principal)
-            .session(by.map(|(caller, _)| caller.run), &self.firewall)
+            .session(by.map(|by| by.caller.run), &self.firewall)
             .with("request", json!(request.id))
             .with("digest", json!(request.digest().ok()?))
             .with("capability", json!(request.capability))
@@ -232,7 +242,7 @@ impl Kernel {
                 )?,
             )
             .asked(&open.asked.request, &self.firewall)
-            .event(EventKind::ApprovalRequested, self.now(), &request.run, by.map(|(_, call)| call))
+            .event(EventKind::ApprovalRequested, self.now(), &request.run, by.map(|by| by.call))
     }
 }
 

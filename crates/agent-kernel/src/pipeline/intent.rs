@@ -16,7 +16,7 @@ use super::provenance_updates::ProvenanceUpdate;
 use super::resume::HoldRelease;
 use super::standing_release::ReleaseEffect;
 use super::transition::{Step, StepError};
-use super::unfinished::OpenCallGuard;
+use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::RunSlot;
 use crate::kernel::Kernel;
@@ -100,8 +100,8 @@ impl Kernel {
             None => None,
         };
         let delta = RunDelta { tool_calls: 1, label: shown_early(ready), ..RunDelta::default() };
-        let told = used.as_ref().map(|used| used.told.clone());
-        let mut batch = self.intent_batch(ready, &open, &delta, told).ok_or_else(|| {
+        let evidence = used.as_ref().map(|used| used.evidence.clone());
+        let mut batch = self.intent_batch(ready, &open, &delta, evidence).ok_or_else(|| {
             let detail = "the intent has no recordable form".to_owned();
             refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
         })?;
@@ -126,9 +126,9 @@ impl Kernel {
             open,
             effects: ready.target.capability.spec().effects,
             over: false,
-            told: false,
+            reported: false,
             harmless: false,
-            room: None,
+            reservation: None,
             spent: Duration::ZERO,
             paid: Millicents(0),
             begun: None,
@@ -163,7 +163,7 @@ impl Kernel {
     fn open_call(&self, ready: &AuthorizedInvocation<'_>) -> OpenCall {
         let capability = &ready.target.capability;
         let (latency_us, cost) =
-            ready.room.as_ref().map(BudgetReservation::at_worst).unwrap_or_default();
+            ready.reservation.as_ref().map(BudgetReservation::at_worst).unwrap_or_default();
         OpenCall {
             v: 1,
             latency_us,

@@ -160,7 +160,7 @@ impl Kernel {
                     released,
                     share: TokenAllotment::default(),
                     counted: question.at.now,
-                    room: None,
+                    reservation: None,
                     outlet: outlets.stream,
                     progress: outlets.progress.filter(|_| tells).map(ProgressOutlet::new),
                 });
@@ -198,7 +198,7 @@ impl Kernel {
                     if let Some(masks) = ready.masks {
                         masks.give_out();
                     }
-                    watch.room = ready.room.take();
+                    watch.reservation = ready.reservation.take();
                     return match ready.outlet.take() {
                         Some(outlet) => Box::pin(self.stream_to_end(ready, watch, &outlet)).await,
                         None => Box::pin(self.run_to_end(ready, watch)).await,
@@ -229,9 +229,9 @@ impl Kernel {
         let budget = &ready.caller.run.settings.budget;
         let mode = ready.effective_mode();
         let tokens = self.tokens_of_a_frame(slot, mode);
-        let room = BudgetReservation::take(slot, budget, tokens, attempt_needs(ready))?;
-        ready.share.reserve(self, slot, mode, room.tokens())?;
-        ready.room = Some(room);
+        let reservation = BudgetReservation::take(slot, budget, tokens, attempt_needs(ready))?;
+        ready.share.reserve(self, slot, mode, reservation.tokens())?;
+        ready.reservation = Some(reservation);
         Ok(())
     }
 

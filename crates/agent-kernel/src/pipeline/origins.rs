@@ -1,4 +1,4 @@
-//! Where the values of a run come from, as a decision asks it.
+//! The origins of a run's values, in the form that a decision needs.
 
 use std::fmt;
 

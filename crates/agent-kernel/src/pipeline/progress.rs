@@ -9,7 +9,7 @@ use weaver_types::{Progress, ProgressSink, ResponseMode};
 
 use super::authorized_invocation::AuthorizedInvocation;
 use crate::kernel::Kernel;
-use crate::progress::{ProgressRate, ProgressSlot, Taken, keep_end};
+use crate::progress::{ProgressRate, ProgressSlot, ProgressUpdate, keep_end};
 
 /// The longest message that is passed on, in characters.
 const MAX_MESSAGE: usize = 200;
@@ -22,24 +22,29 @@ pub(crate) struct ProgressOutlet {
     pub(crate) slot: Arc<ProgressSlot>,
     sink: ProgressSink,
     /// A message was passed on.
-    told: AtomicBool,
+    reported: AtomicBool,
     /// The end of all messages so far, as the driver gave them.
     before: Mutex<String>,
 }
 
 impl ProgressOutlet {
     pub(crate) fn new(sink: ProgressSink) -> Self {
-        Self { slot: Arc::default(), sink, told: AtomicBool::new(false), before: Mutex::default() }
+        Self {
+            slot: Arc::default(),
+            sink,
+            reported: AtomicBool::new(false),
+            before: Mutex::default(),
+        }
     }
 
     /// True when a message was passed on: words of the tool were shown.
     pub(crate) fn has_reported(&self) -> bool {
-        self.told.load(Ordering::Relaxed)
+        self.reported.load(Ordering::Relaxed)
     }
 
     /// Reports progress; its message only where there is a firewall to redact it.
-    fn pass_on(&self, taken: Taken, firewall: Option<&Firewall>) {
-        let Taken { report, skipped } = taken;
+    fn pass_on(&self, taken: ProgressUpdate, firewall: Option<&Firewall>) {
+        let ProgressUpdate { report, skipped } = taken;
         let message = report.message.zip(firewall).map(|(said, firewall)| {
             let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
             keep_end(&mut before, &skipped, MAX_BEFORE);
@@ -48,7 +53,7 @@ impl ProgressOutlet {
             shown
         });
         if message.is_some() {
-            self.told.store(true, Ordering::Relaxed);
+            self.reported.store(true, Ordering::Relaxed);
         }
         (self.sink)(Progress { message, ..report });
     }

@@ -75,7 +75,7 @@ impl Kernel {
             }
         }
         if let Some(mut index) = slot.provenance().filter(|_| !caller.run.dry_run) {
-            index.hear(said);
+            index.note_user_texts(said);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Signed files: verified here, and only then recorded. Nobody else writes what they say.
 
 mod answer;
-mod standing;
+mod standing_approval;
 mod word;
 
 use serde_json::json;
@@ -17,7 +17,7 @@ use crate::record::{Payload, error_text};
 /// What came of a signed file.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Received {
+pub enum FileOutcome {
     /// An approver agreed; more people are needed.
     Endorsed {
         /// The request.
@@ -110,7 +110,7 @@ impl Kernel {
     /// It is verified under the keys document in force, then recorded, and only then it counts.
     /// Files that do not count leave an event, except when the very same was rejected before or
     /// too many are; those are counted by the next event.
-    pub async fn receive(&self, bytes: &[u8]) -> Received {
+    pub async fn receive(&self, bytes: &[u8]) -> FileOutcome {
         let done = match SignedFile::parse(bytes) {
             Err(rejection) => Err(rejection.into()),
             Ok(SignedFile::Resolution(signed)) => self.take_answer(&signed).await,
@@ -120,11 +120,11 @@ impl Kernel {
         };
         match done {
             Ok(received) => received,
-            Err(Refusal::Failed(problem)) => Received::Failed { problem },
+            Err(Refusal::Failed(problem)) => FileOutcome::Failed { problem },
             Err(Refusal::Rejected(rejection)) => {
                 let (code, detail) = (rejection.code(), rejection.to_string());
                 self.record_rejection(bytes, code, &detail).await;
-                Received::Rejected { code, detail }
+                FileOutcome::Rejected { code, detail }
             }
         }
     }

@@ -5,7 +5,7 @@ use weaver_policy::PolicySet;
 use weaver_types::CapabilityRequest;
 
 use crate::kernel::Kernel;
-use crate::repair::{Repaired, Repairs, repaired};
+use crate::repair::{RepairedArguments, Repairs, repaired};
 
 impl Kernel {
     /// The arguments of a call as they are repaired; `None` where they are taken as they are.
@@ -14,7 +14,7 @@ impl Kernel {
         policy: &PolicySet,
         request: &CapabilityRequest,
         arguments: Option<&Value>,
-    ) -> Option<Repaired> {
+    ) -> Option<RepairedArguments> {
         let (repairs, arguments) = (self.settings.repairs, arguments?);
         if repairs == Repairs::none() {
             return None;

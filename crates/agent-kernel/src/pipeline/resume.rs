@@ -11,7 +11,7 @@ use weaver_types::{Check, Contribution, Decision, Discharge, ReasonCode, Request
 use super::evaluate::Target;
 use super::observe;
 use crate::approval::hold::CallSite;
-use crate::approval::standing::StandingRecord;
+use crate::approval::standing_approvals::StandingRecord;
 use crate::approval::table::{Hold, HoldLookup};
 use crate::caller::Caller;
 use crate::kernel::Kernel;

@@ -9,7 +9,7 @@ use weaver_types::{Decision, StandingId};
 
 use super::resume::{HeldCall, HoldRelease};
 use crate::approval::hold::{EndedHold, HoldForm, key};
-use crate::approval::standing::{self, StandingRecord};
+use crate::approval::standing_approvals::{self, StandingRecord};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
 
@@ -18,7 +18,7 @@ pub(crate) struct ReleaseConsumption {
     pub(crate) batch: Batch,
     pub(crate) noted: ReleaseEffect,
     /// What the intent says of it.
-    pub(crate) told: Value,
+    pub(crate) evidence: Value,
 }
 
 /// What memory has to know once it is committed.
@@ -67,23 +67,23 @@ impl Kernel {
                 let version = Some(hold.version).filter(|version| *version > 0)?;
                 batch.expect.push(Expect { key: key(tenant, &request.id), version: Some(version) });
                 batch.put.push(form.put(tenant)?);
-                let told = json!({ "request": request.id, "people": release.people() });
+                let evidence = json!({ "request": request.id, "people": release.people() });
                 let noted = ReleaseEffect::Hold { version: version.saturating_add(1), form };
-                Some(ReleaseConsumption { batch, noted, told })
+                Some(ReleaseConsumption { batch, noted, evidence })
             }
             HoldRelease::Standing { used, release } => {
                 let mut state = used.state.clone();
                 state.consume(release).ok()?;
                 let id = &state.standing().id;
                 let version = Some(used.version);
-                batch.expect.push(Expect { key: standing::key(tenant, id), version });
-                batch.put.push(standing::put(tenant, &state)?);
-                let told = json!({
+                batch.expect.push(Expect { key: standing_approvals::key(tenant, id), version });
+                batch.put.push(standing_approvals::put(tenant, &state)?);
+                let evidence = json!({
                     "standing": id, "people": release.people(), "use": state.used(),
                 });
                 let version = used.version.saturating_add(1);
                 let noted = ReleaseEffect::Standing(Box::new(StandingRecord { version, state }));
-                Some(ReleaseConsumption { batch, noted, told })
+                Some(ReleaseConsumption { batch, noted, evidence })
             }
         }
     }
@@ -103,9 +103,9 @@ impl Kernel {
         &self,
         id: &StandingId,
     ) -> Result<Option<StandingRecord>, KernelError> {
-        let key = standing::key(&self.settings.tenant, id);
+        let key = standing_approvals::key(&self.settings.tenant, id);
         let Some(stored) = self.ledger.read(&key)? else { return Ok(None) };
-        let used = standing::read(id.as_str(), &stored)?;
+        let used = standing_approvals::read(id.as_str(), &stored)?;
         self.standings.committed(used.clone());
         Ok(Some(used))
     }

@@ -11,7 +11,7 @@ use super::attempt::attempt_needs;
 use super::authorized_invocation::AuthorizedInvocation;
 use super::finish::{CallEnd, answered};
 use super::token_allotment::TokenAllotment;
-use super::unfinished::OpenCallGuard;
+use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
 use crate::call_stream::Outlet;
 use crate::driver::{AuthorizedCall, ChunkSource, DriverError, StreamSummary};
@@ -131,11 +131,10 @@ impl Kernel {
         loop {
             let time = limit.saturating_sub(self.clock.monotonic().saturating_sub(began));
             let spent = watch.spent_amounts();
-            let room = watch
-                .room
-                .as_mut()
-                .map_or(Ok(()), |room| room.again(spent, AttemptNeeds { time, price }));
-            if let Err(reached) = room {
+            let reservation = watch.reservation.as_mut().map_or(Ok(()), |reservation| {
+                reservation.again(spent, AttemptNeeds { time, price })
+            });
+            if let Err(reached) = reservation {
                 let error = DriverError::Failed(reached.to_string());
                 return StreamResult::broken(StreamEnd::Cancelled, error);
             }

@@ -29,6 +29,12 @@ pub(crate) struct Step<'a> {
     pub(crate) budget: Option<&'a RunBudget>,
 }
 
+/// A step that the ledger has, by its number in the run.
+pub(super) struct SubmittedStep {
+    pub(super) id: u64,
+    pub(super) ticket: Ticket,
+}
+
 /// Why a step was not taken. Nothing of it was applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum StepError {
@@ -97,10 +103,10 @@ impl Kernel {
     pub(super) async fn settle(
         &self,
         mut step: Step<'_>,
-        mut submitted: (u64, Ticket),
+        mut submitted: SubmittedStep,
     ) -> Result<(), StepError> {
         for _ in 0..MAX_TRIES {
-            let (id, ticket) = submitted;
+            let SubmittedStep { id, ticket } = submitted;
             let outcome = ticket.await;
             let mut hot = lock(step.slot).ok_or_else(unusable)?;
             match outcome {
@@ -131,7 +137,7 @@ impl Kernel {
     }
 
     /// Hands a step to the ledger, once, and gives its number in the run.
-    pub(crate) fn submit(&self, step: &mut Step<'_>) -> Result<(u64, Ticket), StepError> {
+    pub(super) fn submit(&self, step: &mut Step<'_>) -> Result<SubmittedStep, StepError> {
         let tenant = &self.settings.tenant;
         let malformed = || LedgerError::Malformed("the run's state has no canonical form".into());
         let mut hot = lock(step.slot).ok_or_else(unusable)?;
@@ -151,7 +157,7 @@ impl Kernel {
             opener.map(|caller| self.started(caller).ok_or_else(malformed)).transpose()?;
         step.add(replace, started);
         let ticket = self.ledger.submit(Arc::clone(&step.batch));
-        Ok((hot.launch(step.delta.clone(), next), ticket))
+        Ok(SubmittedStep { id: hot.launch(step.delta.clone(), next), ticket })
     }
 
     fn started(&self, caller: Caller<'_>) -> Option<NewEvent> {

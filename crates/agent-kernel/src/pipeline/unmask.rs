@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use weaver_firewall::Resolved;
+use weaver_firewall::ResolvedArguments;
 
 use crate::caller::Caller;
 use crate::kernel::Kernel;
@@ -26,7 +26,7 @@ impl Kernel {
             Some(table) => self.firewall.with_masks(Arc::clone(table), None).resolve(given),
             None => self.firewall.resolve(given),
         };
-        let Resolved { arguments, masked, unknown, too_much } = resolved;
+        let ResolvedArguments { arguments, masked, unknown, too_much } = resolved;
         if arguments.is_none() && unknown.is_none() && !too_much {
             return None;
         }

@@ -2,7 +2,7 @@
 //! anything of it is shown or kept.
 
 use weaver_types::{
-    EventKind, RawContent, RawResult, ReasonCode, ResponseMode, Structured, ToolErrorCode,
+    EventKind, RawContent, RawResult, ReasonCode, ResponseMode, StructuredContent, ToolErrorCode,
     ToolResult,
 };
 
@@ -28,17 +28,20 @@ impl Kernel {
             return None;
         }
         let problem = match (&raw.structured, &raw.content) {
-            (Structured::Beside(value), _) | (Structured::Content, RawContent::Json(value)) => {
+            (StructuredContent::Beside(value), _)
+            | (StructuredContent::Content, RawContent::Json(value)) => {
                 check.violation(value, WHOLE)
             }
-            (Structured::Content, RawContent::Rows(rows)) => check.violation_in_rows(rows, WHOLE),
-            (Structured::Content, RawContent::Text(text)) => {
+            (StructuredContent::Content, RawContent::Rows(rows)) => {
+                check.violation_in_rows(rows, WHOLE)
+            }
+            (StructuredContent::Content, RawContent::Text(text)) => {
                 check.violation(&serde_json::Value::String(text.clone()), WHOLE)
             }
-            (Structured::Content, RawContent::Binary { .. }) => {
+            (StructuredContent::Content, RawContent::Binary { .. }) => {
                 Some(format!("{WHOLE}: it is bytes, and a structure is declared"))
             }
-            (Structured::Missing, _) => {
+            (StructuredContent::Missing, _) => {
                 Some(format!("{WHOLE}: a structure is declared, and none came"))
             }
         };

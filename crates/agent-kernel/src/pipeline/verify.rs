@@ -10,18 +10,18 @@ use crate::clock_guard::Moment;
 use crate::kernel::Kernel;
 use crate::pending_grants::PendingGrant;
 use crate::revocation::RevocationScope;
-use crate::token::{Narrowed, Token};
+use crate::token::{NarrowedToken, Token};
 
 /// Why a token does not count, and in words.
 type Refusal = (ReasonCode, &'static str);
 
 /// A token that counts, with the grant that it was made for.
-pub(crate) struct Verified {
+pub(crate) struct VerifiedToken {
     pending: Arc<PendingGrant>,
     narrowed: Option<TokenClaims>,
 }
 
-impl Verified {
+impl VerifiedToken {
     /// What the token says.
     pub(crate) fn claims(&self) -> &TokenClaims {
         self.narrowed.as_ref().unwrap_or(&self.pending.claims)
@@ -38,7 +38,7 @@ struct GenuineToken {
     /// Its grant, while it waits for its invocation.
     pending: Option<Arc<PendingGrant>>,
     /// What it says, where its grant does not say just that.
-    read: Option<Narrowed>,
+    read: Option<NarrowedToken>,
 }
 
 impl GenuineToken {
@@ -56,7 +56,7 @@ impl Kernel {
         caller: Caller<'_>,
         token: &Token,
         at: Moment,
-    ) -> Result<Verified, Refusal> {
+    ) -> Result<VerifiedToken, Refusal> {
         let genuine = self.genuine(token);
         let Some((genuine, claims)) = genuine.as_ref().and_then(|it| Some((it, it.claims()?)))
         else {
@@ -65,7 +65,7 @@ impl Kernel {
         };
         self.check(policy, caller, claims, genuine.read.as_ref(), at)?;
         match &genuine.pending {
-            Some(pending) => Ok(Verified {
+            Some(pending) => Ok(VerifiedToken {
                 pending: Arc::clone(pending),
                 narrowed: genuine.read.as_ref().map(|read| read.claims.clone()),
             }),
@@ -81,7 +81,7 @@ impl Kernel {
         policy: &PolicySet,
         caller: Caller<'_>,
         claims: &TokenClaims,
-        narrowed: Option<&Narrowed>,
+        narrowed: Option<&NarrowedToken>,
         Moment { now, latest }: Moment,
     ) -> Result<(), Refusal> {
         let refused = |reason, detail| Err((reason, detail));

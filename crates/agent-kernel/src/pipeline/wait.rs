@@ -10,6 +10,7 @@ use weaver_types::{ReasonCode, RequestId};
 
 use super::resume::HoldEnding;
 use crate::approval::hold::{HoldForm, PendingApproval, key};
+use crate::approval::table::Waiter;
 use crate::kernel::Kernel;
 use crate::wait::within;
 
@@ -25,7 +26,10 @@ impl Future for ResolutionFuture<'_> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut number = self.number;
-        let phase = self.kernel.holds.phase(self.id, Some((&mut number, context.waker())));
+        let phase = self
+            .kernel
+            .holds
+            .phase(self.id, Some(Waiter { number: &mut number, waker: context.waker() }));
         self.number = number;
         match phase {
             Some(Phase::Requested) => Poll::Pending,

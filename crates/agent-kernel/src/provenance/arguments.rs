@@ -127,7 +127,7 @@ mod tests {
         ] {
             assert!(vouched(free.clone()), "{free}");
         }
-        for told in [
+        for given in [
             json!({ "name": "Eve" }),
             json!({ "name": "Bob", "codes": [101] }),
             json!({ "name": ["Bob", "Eve"] }),
@@ -135,7 +135,7 @@ mod tests {
             json!({ "filter": { "team": "Eve" } }),
             json!({ "name": "Bob", "evil": true }),
         ] {
-            assert!(!vouched(told.clone()), "{told}");
+            assert!(!vouched(given.clone()), "{given}");
         }
         assert!(
             !are_vouched_for(&json!({ "name": "Bob" }), None, &Bob),

@@ -32,7 +32,7 @@ pub(crate) fn written(arguments: &Value) -> Vec<Token> {
 /// What a frame names, with the values in place of their masks: the model cannot read them, and may
 /// send them back where they came from.
 pub(crate) fn answered(frame: &Frame, masks: &MaskTable) -> Vec<Token> {
-    let mut answer = Answer { masks, out: Vec::new() };
+    let mut answer = FrameTokenCollector { masks, out: Vec::new() };
     for fact in &frame.facts {
         answer.text(None, fact);
     }
@@ -51,12 +51,12 @@ pub(crate) fn answered(frame: &Frame, masks: &MaskTable) -> Vec<Token> {
 }
 
 /// A frame that is looked through.
-struct Answer<'a> {
+struct FrameTokenCollector<'a> {
     masks: &'a MaskTable,
     out: Vec<Token>,
 }
 
-impl Answer<'_> {
+impl FrameTokenCollector<'_> {
     fn text(&mut self, label: Option<&str>, text: &str) {
         values::told(label, &self.masks.restore(text), &mut self.out);
     }
@@ -118,13 +118,13 @@ fn value(kind: &str, text: &str) -> CarriedValue {
 
 /// Takes out what a result may only repeat: every token whose parts all stand in the arguments.
 pub(crate) fn echoes(tokens: Vec<Token>, arguments: &Value) -> Vec<Token> {
-    let mut told = String::new();
-    texts(arguments, &mut told);
-    let told = normalise::fold(&told);
-    let told: HashSet<&str> = parts(&told).collect();
+    let mut words = String::new();
+    texts(arguments, &mut words);
+    let words = normalise::fold(&words);
+    let words: HashSet<&str> = parts(&words).collect();
     let repeated = |token: &Token| {
         let key = normalise::fold(&token.key);
-        parts(&key).all(|part| part.len() < PART || told.contains(part))
+        parts(&key).all(|part| part.len() < PART || words.contains(part))
     };
     tokens.into_iter().filter(|token| !repeated(token)).collect()
 }
@@ -198,17 +198,17 @@ mod tests {
 
     #[test]
     fn what_arguments_name_is_read_at_every_depth_and_numbers_too() {
-        let told = written(&json!({
+        let found = written(&json!({
             "to": "eve@evil.example",
             "rows": [{ "mail": "bob@corp.example" }, 4_711],
             "on": true,
             "none": null,
         }));
-        let told = keys(&told);
+        let found = keys(&found);
         for name in ["eve@evil.example", "bob@corp.example", "4711"] {
-            assert!(told.contains(&name), "{name}: {told:?}");
+            assert!(found.contains(&name), "{name}: {found:?}");
         }
-        assert!(!told.contains(&"true"), "{told:?}");
+        assert!(!found.contains(&"true"), "{found:?}");
         assert!(written(&json!({ "on": true, "none": null })).is_empty());
     }
 

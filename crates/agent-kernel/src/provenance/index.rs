@@ -100,7 +100,7 @@ impl Index {
     }
 
     /// Notes that these texts are taken in.
-    pub(crate) fn hear(&mut self, said: &std::sync::Arc<Vec<String>>) {
+    pub(crate) fn note_user_texts(&mut self, said: &std::sync::Arc<Vec<String>>) {
         self.heard = Some(std::sync::Arc::clone(said));
     }
 

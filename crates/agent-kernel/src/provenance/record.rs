@@ -17,7 +17,7 @@ const KEY: &str = "!key";
 /// The stored form.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct ProvenanceRecord {
     v: u8,
     /// The key, in hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,18 +44,21 @@ pub(crate) fn puts(
     if part.is_empty() {
         return Some(Vec::new());
     }
-    let put = |name: &str, stored: &Stored| {
+    let put = |name: &str, stored: &ProvenanceRecord| {
         let key = RecordKey::new(tenant.clone(), Namespace::Provenance, format!("{run} {name}"));
         let value = canonical::of(stored, Profile::Record).ok()?;
         Some(Put { key, value, expires_at: None })
     };
     let kind = Some(kind_text(part.kind).to_owned());
     let entries = part.entries.iter().map(|entry| format!("{entry:016x}")).collect();
-    let own = Stored { v: VERSION, key: None, kind, entries, full: part.full };
+    let own = ProvenanceRecord { v: VERSION, key: None, kind, entries, full: part.full };
     let mut out = vec![put(name, &own)?];
     if let Some(key) = index.unstored_key() {
         let (key, entries) = (Some(hex(key)), String::new());
-        out.push(put(KEY, &Stored { v: VERSION, key, kind: None, entries, full: false })?);
+        out.push(put(
+            KEY,
+            &ProvenanceRecord { v: VERSION, key, kind: None, entries, full: false },
+        )?);
     }
     Some(out)
 }
@@ -94,7 +97,8 @@ fn take(index: &mut Index, name: &str, value: &[u8]) -> Result<(), KernelError> 
         let said = format!("its version is {version:?}, this build knows 1; use a newer build");
         return Err(stored(said));
     }
-    let read: Stored = serde_json::from_value(value).map_err(|e| stored(e.to_string()))?;
+    let read: ProvenanceRecord =
+        serde_json::from_value(value).map_err(|e| stored(e.to_string()))?;
     if name == KEY {
         let key = read.key.as_deref().and_then(unhex).ok_or_else(|| stored("no key".to_owned()))?;
         index.set_key(key).ok_or_else(|| stored("no key".to_owned()))?;
@@ -253,10 +257,10 @@ mod tests {
             ("call_1", text("{\"kind\":\"user\",\"more\":1,\"v\":1}"), Some("more")),
         ] {
             let mut index = Index::default();
-            let told = take(&mut index, name, &value).err().map(|error| error.to_string());
+            let failure = take(&mut index, name, &value).err().map(|error| error.to_string());
             match problem {
-                None => assert_eq!(told, None),
-                Some(problem) => assert!(told.unwrap().contains(problem), "{problem}"),
+                None => assert_eq!(failure, None),
+                Some(problem) => assert!(failure.unwrap().contains(problem), "{problem}"),
             }
         }
         let mut index = Index::default();

@@ -1,4 +1,4 @@
-//! What events say of the host's side of a run: its agent, its sessions, its metadata.
+//! The fields of an event that the host supplies for a run: agent, sessions, metadata.
 
 use serde_json::{Value, json};
 use weaver_firewall::Firewall;

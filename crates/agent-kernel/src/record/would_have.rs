@@ -1,4 +1,4 @@
-//! What a decision would have been, as the log holds it.
+//! The record of what a decision would have been.
 
 use serde::Serialize;
 use weaver_firewall::Firewall;

@@ -1,4 +1,4 @@
-//! What is registered: by id, and by what its id looks like.
+//! The registered capabilities, by id and by the skeleton of their ids.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use weaver_text::confusable;
 use weaver_types::{CapabilityId, Digest};
 
 use super::first_seen::FirstSeen;
-use super::{MAX_CAPABILITIES, Registered};
+use super::{MAX_CAPABILITIES, RegisteredCapability};
 use crate::error::RegistryError;
 
 /// Capabilities by id, no two of which a reader takes for one another.
 #[derive(Default)]
 pub(super) struct Entries {
-    by_id: BTreeMap<CapabilityId, Arc<Registered>>,
+    by_id: BTreeMap<CapabilityId, Arc<RegisteredCapability>>,
     /// The first version of each.
     first: FirstSeen,
     /// The ids by their skeletons, as they are written, in lower case, and with one
@@ -31,7 +31,7 @@ fn looks(id: &CapabilityId) -> [String; LOOKS] {
 /// Takes out those that a reader would take for another of them, and says of each for which: none
 /// is the right one by itself.
 pub(super) fn take_alike(
-    fresh: &mut BTreeMap<CapabilityId, Arc<Registered>>,
+    fresh: &mut BTreeMap<CapabilityId, Arc<RegisteredCapability>>,
 ) -> Vec<RegistryError> {
     let mut by_look: BTreeMap<(usize, String), Vec<CapabilityId>> = BTreeMap::new();
     for id in fresh.keys() {
@@ -52,12 +52,12 @@ pub(super) fn take_alike(
 }
 
 impl Entries {
-    pub(super) fn by_id(&self) -> &BTreeMap<CapabilityId, Arc<Registered>> {
+    pub(super) fn by_id(&self) -> &BTreeMap<CapabilityId, Arc<RegisteredCapability>> {
         &self.by_id
     }
 
     /// Puts one in, where its name is free.
-    pub(super) fn insert(&mut self, entry: Arc<Registered>) -> Result<(), RegistryError> {
+    pub(super) fn insert(&mut self, entry: Arc<RegisteredCapability>) -> Result<(), RegistryError> {
         let id = entry.capability.id();
         if self.by_id.contains_key(id) {
             return Err(RegistryError::Duplicate { id: id.clone() });
@@ -82,13 +82,16 @@ impl Entries {
     }
 
     /// Takes out one whose registration did not come about.
-    pub(super) fn undo(&mut self, entry: &Registered) {
+    pub(super) fn undo(&mut self, entry: &RegisteredCapability) {
         self.remove(entry.capability.id());
         self.first.forget(&entry.capability);
     }
 
     /// Puts another version in the place of one that is there. What was registered first stays.
-    pub(super) fn exchange(&mut self, entry: Arc<Registered>) -> Result<(), RegistryError> {
+    pub(super) fn exchange(
+        &mut self,
+        entry: Arc<RegisteredCapability>,
+    ) -> Result<(), RegistryError> {
         let id = entry.capability.id().clone();
         let Some(slot) = self.by_id.get_mut(&id) else { return Err(RegistryError::Unknown { id }) };
         entry.set_registered(slot.registered());

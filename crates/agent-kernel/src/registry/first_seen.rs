@@ -1,4 +1,4 @@
-//! What was registered first under each id.
+//! The first capability that was registered under each id.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

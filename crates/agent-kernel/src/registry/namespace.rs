@@ -10,7 +10,7 @@ use crate::driver::Driver;
 use crate::error::RegistryError;
 
 /// Capabilities with their drivers.
-pub(super) type Made = Vec<(Capability, Arc<dyn Driver>)>;
+pub(super) type LoadedCapabilities = Vec<(Capability, Arc<dyn Driver>)>;
 /// What a loader makes: capabilities with their drivers, or why it could not.
 pub type LoadResult = Result<Vec<(Capability, Arc<dyn Driver>)>, LoadError>;
 /// Why a loader made nothing.
@@ -81,7 +81,7 @@ impl Namespace {
     /// something in its own namespace, finds what is there already.
     pub(super) fn load(
         &self,
-        put: impl FnOnce(Made) -> Result<(), RegistryError>,
+        put: impl FnOnce(LoadedCapabilities) -> Result<(), RegistryError>,
     ) -> Result<(), RegistryError> {
         let own = std::thread::current().id();
         let mut state = self.lock()?;
@@ -107,7 +107,7 @@ impl Namespace {
     }
 
     /// What the loader makes. A panic is a failure of the loader and ends nothing else.
-    fn made(&self) -> Result<Made, RegistryError> {
+    fn made(&self) -> Result<LoadedCapabilities, RegistryError> {
         catch_unwind(AssertUnwindSafe(|| (self.loader)()))
             .unwrap_or_else(|_| Err("the loader panicked".into()))
             .map_err(|error| RegistryError::Namespace {

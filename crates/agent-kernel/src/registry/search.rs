@@ -11,7 +11,7 @@ use weaver_text::split::words;
 use weaver_text::stop::is_stop_word;
 use weaver_types::Capability;
 
-use super::Registered;
+use super::RegisteredCapability;
 
 /// How many different words of a goal count.
 const MAX_WORDS: usize = 64;
@@ -48,7 +48,10 @@ fn meant(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// Those that have a word of the goal, best first, and of equals the one whose id comes first.
-pub(super) fn ranked(entries: Vec<Arc<Registered>>, goal: &str) -> Vec<Arc<Registered>> {
+pub(super) fn ranked(
+    entries: Vec<Arc<RegisteredCapability>>,
+    goal: &str,
+) -> Vec<Arc<RegisteredCapability>> {
     let mut seen = BTreeSet::new();
     let asked: Vec<String> =
         meant(goal).filter(|word| seen.insert(word.clone())).take(MAX_WORDS).collect();
@@ -64,7 +67,7 @@ pub(super) fn ranked(entries: Vec<Arc<Registered>>, goal: &str) -> Vec<Arc<Regis
         })
         .collect();
     let literal = asked.join(".");
-    let score = |entry: &Registered| {
+    let score = |entry: &RegisteredCapability| {
         let bag = entry.bag();
         let norm = K1 * (1.0 - B + B * bag.length / average);
         let mut score: f64 = asked
@@ -80,7 +83,7 @@ pub(super) fn ranked(entries: Vec<Arc<Registered>>, goal: &str) -> Vec<Arc<Regis
         }
         score
     };
-    let mut found: Vec<(f64, Arc<Registered>)> = entries
+    let mut found: Vec<(f64, Arc<RegisteredCapability>)> = entries
         .into_iter()
         .map(|entry| (score(&entry), entry))
         .filter(|(score, _)| *score > 0.0)
@@ -103,7 +106,7 @@ mod tests {
     use super::*;
     use crate::function::FnDriver;
 
-    fn entry(id: &str, name: &str, description: &str, tags: &[&str]) -> Arc<Registered> {
+    fn entry(id: &str, name: &str, description: &str, tags: &[&str]) -> Arc<RegisteredCapability> {
         let draft = CapabilityDraft {
             description: description.to_owned(),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
@@ -115,10 +118,10 @@ mod tests {
             )
         };
         let driver = Arc::new(FnDriver::inline(|_| Ok(RawResult::text(""))));
-        Arc::new(Registered::new(draft.build().unwrap(), driver).unwrap())
+        Arc::new(RegisteredCapability::new(draft.build().unwrap(), driver).unwrap())
     }
 
-    fn found(entries: &[&Arc<Registered>], goal: &str) -> Vec<String> {
+    fn found(entries: &[&Arc<RegisteredCapability>], goal: &str) -> Vec<String> {
         let entries = entries.iter().map(|entry| Arc::clone(entry)).collect();
         ranked(entries, goal).iter().map(|entry| entry.capability.id().to_string()).collect()
     }
@@ -146,7 +149,7 @@ mod tests {
         let common = ["ant", "bee", "cow", "dog"]
             .map(|id| entry(&format!("{id}.box"), "note", "list things", &[]));
         let rare = entry("zoo.box", "note", "invoice things", &[]);
-        let all: Vec<&Arc<Registered>> = common.iter().chain([&rare]).collect();
+        let all: Vec<&Arc<RegisteredCapability>> = common.iter().chain([&rare]).collect();
         assert_eq!(found(&all, "list invoice")[0], "zoo.box");
     }
 
@@ -163,7 +166,7 @@ mod tests {
         assert_eq!(found(&[&everywhere, &longer, &other], goal)[0], "alpha.box");
     }
 
-    /// A text of so many words, none of which is asked for.
+    /// A text of the given number of words, none of which is asked for.
     fn filler(words: usize) -> String {
         (0..words).map(|n| format!("filler{n}")).collect::<Vec<_>>().join(" ")
     }
@@ -204,7 +207,7 @@ mod tests {
         let begins = entry("mail.send", "note", &filler(8), &[]);
         let others = ["cow", "dog", "eel", "fox"]
             .map(|id| entry(&format!("{id}.mail.send"), "mail send", "mail send", &[]));
-        let all: Vec<&Arc<Registered>> = others.iter().chain([&begins]).collect();
+        let all: Vec<&Arc<RegisteredCapability>> = others.iter().chain([&begins]).collect();
         assert_eq!(found(&all, "mail send")[0], "mail.send");
         assert_ne!(found(&all, "send mail")[0], "mail.send");
         // A rare word in a far shorter text is worth still more.
@@ -212,7 +215,7 @@ mod tests {
         let short = entry("bee.alpha", "note", "the", &[]);
         let others: Vec<_> =
             (0..8).map(|n| entry(&format!("cow{n}.box"), "note", "the", &[])).collect();
-        let all: Vec<&Arc<Registered>> = others.iter().chain([&begins, &short]).collect();
+        let all: Vec<&Arc<RegisteredCapability>> = others.iter().chain([&begins, &short]).collect();
         assert_eq!(found(&all, "alpha"), ["bee.alpha", "alpha.box"]);
     }
 

@@ -1,4 +1,4 @@
-//! What is suspect in the words of a server's tool.
+//! Suspicious passages in the description of a server's tool.
 
 use std::collections::BTreeSet;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weaver_types::{Capability, CapabilityId, Digest};
 
-use super::{Registered, Registry};
+use super::{RegisteredCapability, Registry};
 use crate::error::RegistryError;
 
 impl Registry {
@@ -17,7 +17,7 @@ impl Registry {
     pub fn update(&self, capability: Capability) -> Result<(), RegistryError> {
         let unknown = || RegistryError::Unknown { id: capability.id().clone() };
         let driver = Arc::clone(&self.get(capability.id()).ok_or_else(unknown)?.driver);
-        let entry = Arc::new(Registered::new(capability, driver)?);
+        let entry = Arc::new(RegisteredCapability::new(capability, driver)?);
         self.write()?.exchange(entry)
     }
 

@@ -30,7 +30,7 @@ impl Events {
         });
     }
 
-    /// The beginning of a run and so many calls of it.
+    /// The beginning of a run and the given number of its calls.
     fn calls(&self, run: &str, count: u64) {
         self.add(Some(run), "run.started", Some(json!({ "run": {} })));
         (0..count).for_each(|_| self.add(Some(run), "call.intent", Some(one_call())));
@@ -80,7 +80,7 @@ fn run(id: &str) -> RunId {
     RunId::parse(id).unwrap()
 }
 
-/// A record that says so many calls.
+/// A record that counts this number of calls.
 fn record(calls: u64) -> Record {
     let mut state = RunState::default();
     state.meters.tool_calls = calls;
@@ -152,14 +152,14 @@ fn events_of_a_run_that_stand_close_together_are_read_together() {
     assert_eq!(*events.reads.lock().unwrap(), [(0, 65), (0, 64), (64, 1)]);
 }
 
-/// The judgement of a record of so many calls.
+/// The judgement of a record that counts this number of calls.
 fn judged(log: &RunEvents, calls: u64, from: u64) -> Option<RunFault> {
     let mut state = RunState::default();
     state.meters.tool_calls = calls;
     log.judge(&state, from)
 }
 
-fn told(changes: usize, at_least: usize) -> RunEvents {
+fn run_events(changes: usize, at_least: usize) -> RunEvents {
     let delta = RunDelta { tool_calls: 1, ..RunDelta::default() };
     let changes = vec![delta; changes];
     RunEvents { changes, at_least, some: true, begun: true, gone: false }
@@ -174,16 +174,16 @@ fn a_record_may_have_any_state_between_the_first_look_and_the_last_and_no_other(
         (4, None),
         (5, Some(RunFault::Differs)),
     ] {
-        assert_eq!(judged(&told(4, 2), calls, 0), fault, "{calls}");
+        assert_eq!(judged(&run_events(4, 2), calls, 0), fault, "{calls}");
     }
-    assert_eq!(judged(&told(1, 2), 1, 0), Some(RunFault::Differs), "events are gone");
+    assert_eq!(judged(&run_events(1, 2), 1, 0), Some(RunFault::Differs), "events are gone");
 }
 
 #[test]
 fn a_run_is_judged_by_what_is_left_of_its_events() {
-    let begun = told(1, 1);
-    let old = RunEvents { begun: false, ..told(1, 1) };
-    let pruned = RunEvents { gone: true, ..told(1, 1) };
+    let begun = run_events(1, 1);
+    let old = RunEvents { begun: false, ..run_events(1, 1) };
+    let pruned = RunEvents { gone: true, ..run_events(1, 1) };
     for (events, from, fault) in [
         (&RunEvents::default(), 0, Some(RunFault::Planted)),
         (&RunEvents::default(), 1, Some(RunFault::TooOld)),
@@ -207,9 +207,9 @@ fn the_first_event_of_a_run_and_a_payload_that_is_gone_are_noted() {
     events.add(Some("run_1"), "call.intent", Some(json!("no object")));
     let all = events.all.lock().unwrap().clone();
     let taken = |places: &[usize]| {
-        let mut told = RunEvents::default();
-        places.iter().for_each(|at| told.take(&all[*at]).unwrap());
-        (told.some, told.begun, told.gone, told.changes.len())
+        let mut run_events = RunEvents::default();
+        places.iter().for_each(|at| run_events.take(&all[*at]).unwrap());
+        (run_events.some, run_events.begun, run_events.gone, run_events.changes.len())
     };
     assert_eq!(taken(&[]), (false, false, false, 0));
     assert_eq!(taken(&[0]), (true, true, false, 1));

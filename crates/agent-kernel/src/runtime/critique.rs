@@ -1,4 +1,4 @@
-//! What is said of a run in the end.
+//! The final judgement of a run.
 
 use super::plan::PlannedStep;
 use super::record::StepArtifact;

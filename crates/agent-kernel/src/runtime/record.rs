@@ -1,4 +1,4 @@
-//! What is kept of a run.
+//! The record of a run.
 
 use weaver_types::{
     CallId, CapabilityId, Frame, RequestId, ResponseMode, RunId, RunMeters, Timestamp, ToolResult,

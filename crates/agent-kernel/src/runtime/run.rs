@@ -213,10 +213,10 @@ impl<'k> AgentRuntime<'k> {
         index: usize,
         step: &PlannedStep,
     ) -> StepArtifact {
-        let told = self.kernel.dry_run(caller, call);
-        let (ok, decision) = (told.decision.allowed(), &told.decision);
+        let preview = self.kernel.dry_run(caller, call);
+        let (ok, decision) = (preview.decision.allowed(), &preview.decision);
         let error = (!ok).then(|| format!("{}: {}", decision.primary(), decision.detail()));
-        let (verdict, mode) = (Some(told.verdict()), Some(told.mode));
+        let (verdict, mode) = (Some(preview.verdict()), Some(preview.mode));
         StepArtifact { ok, error, verdict, mode, ..StepArtifact::stopped(index, step, "") }
     }
 
@@ -250,8 +250,8 @@ impl<'k> AgentRuntime<'k> {
         Execution { plan, plan_error, steps, critique }: Execution,
     ) -> RunRecord {
         let failed = steps.iter().filter(|step| !step.ok).count();
-        let told = RunSummary { steps: steps.len(), failed, passed: critique.passed };
-        let recorded = !caller.run.dry_run && self.kernel.finish_run(caller, told).await.is_ok();
+        let summary = RunSummary { steps: steps.len(), failed, passed: critique.passed };
+        let recorded = !caller.run.dry_run && self.kernel.finish_run(caller, summary).await.is_ok();
         RunRecord {
             run: caller.run.run_id.clone(),
             goal: goal.to_owned(),

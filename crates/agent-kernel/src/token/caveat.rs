@@ -41,7 +41,7 @@ impl Caveat {
 
 /// What a token allows, once all its caveats are taken together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Narrowed {
+pub struct NarrowedToken {
     /// The claims, with the earliest expiry, and the arguments of the caveats.
     pub claims: TokenClaims,
     /// The one agent that may use it, where a caveat names one.
@@ -50,7 +50,7 @@ pub struct Narrowed {
     pub void: bool,
 }
 
-impl Narrowed {
+impl NarrowedToken {
     pub(crate) fn root(claims: TokenClaims) -> Self {
         Self { claims, agent: None, void: false }
     }

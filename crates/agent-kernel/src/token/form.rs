@@ -319,7 +319,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A length and so many bytes.
+    /// A length, then that number of bytes.
     fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = u16::from_be_bytes(*self.array()?);
         let (found, rest) = self.0.split_at_checked(length.into())?;

@@ -9,7 +9,7 @@ use weaver_types::digest::Tag;
 use weaver_types::{KeyId, Random, RandomError, ReasonCode, TokenClaims};
 use zeroize::Zeroizing;
 
-use super::caveat::Narrowed;
+use super::caveat::NarrowedToken;
 use super::{Token, form, ring_file};
 use crate::error::KeyRingError;
 
@@ -183,7 +183,7 @@ impl KeyRing {
     /// # Security
     /// It says what the token is, not that it may be used: time, caller, policy, revocations and
     /// earlier uses are looked at by [`Kernel::invoke`](crate::Kernel::invoke) alone.
-    pub fn verify(&self, token: &Token) -> Result<Narrowed, ReasonCode> {
+    pub fn verify(&self, token: &Token) -> Result<NarrowedToken, ReasonCode> {
         self.genuine(token).and_then(|genuine| genuine.read()).ok_or(ReasonCode::TokenInvalid)
     }
 
@@ -203,8 +203,8 @@ impl KeyRing {
 
 impl<'t> AuthenticToken<'t> {
     /// What it allows; `None` when its claims or its caveats cannot be read.
-    pub(crate) fn read(&self) -> Option<Narrowed> {
-        let root = Narrowed::root(form::claims(self.head)?);
+    pub(crate) fn read(&self) -> Option<NarrowedToken> {
+        let root = NarrowedToken::root(form::claims(self.head)?);
         self.caveats
             .iter()
             .try_fold(root, |narrowed, bytes| Some(narrowed.by(form::caveat(bytes)?)))

@@ -7,7 +7,7 @@ use weaver_types::{
 
 mod ring_of_keys;
 
-const BAD: Result<caveat::Narrowed, ReasonCode> = Err(ReasonCode::TokenInvalid);
+const BAD: Result<caveat::NarrowedToken, ReasonCode> = Err(ReasonCode::TokenInvalid);
 
 fn claims(ring: &KeyRing) -> TokenClaims {
     TokenClaims {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Ports, Received, StoredApproval};
+use weaver_agent_kernel::{FileOutcome, Ports, StoredApproval};
 use weaver_policy::approval::{ApprovalRequest, Phase, Resolution, ResolutionVerdict};
 use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, Put, RecordKey};
 use weaver_types::{Clock, ReasonCode, RequestId, Tenant, Timestamp, Verdict};
@@ -36,7 +36,7 @@ fn refused(desk: &Desk, id: &RequestId, file: &[u8], code: &str) {
 }
 
 fn honest(desk: &Desk, id: &RequestId) {
-    assert_eq!(desk.grant(id, "alice", ALICE), Received::Granted { request: id.clone() });
+    assert_eq!(desk.grant(id, "alice", ALICE), FileOutcome::Granted { request: id.clone() });
     assert!(succeeded(&desk.push()));
     assert_eq!(desk.world.executed(), 1);
 }
@@ -115,7 +115,7 @@ fn an_answer_counts_once_and_not_for_a_second_call() {
     let desk = Desk::new();
     let id = desk.held(&push()).request.id;
     let file = desk.say(&id, GRANTED, "alice", ALICE);
-    assert_eq!(desk.receive(&file), Received::Granted { request: id.clone() });
+    assert_eq!(desk.receive(&file), FileOutcome::Granted { request: id.clone() });
     assert_eq!(rejected(desk.receive(&file)), "replayed");
     assert!(succeeded(&desk.push()));
     assert_eq!(rejected(desk.receive(&file)), "already_resolved");
@@ -282,7 +282,7 @@ fn a_hold_survives_a_restart_in_its_middle_with_one_vote_of_two() {
     assert_eq!(desk.call(&pay).request, Some(id.clone()));
     assert_eq!(rejected(desk.grant(&id, "alice", ALICE)), "replayed");
     desk.world.clock.advance(Duration::from_secs(5));
-    assert_eq!(desk.grant(&id, "bob", BOB), Received::Granted { request: id });
+    assert_eq!(desk.grant(&id, "bob", BOB), FileOutcome::Granted { request: id });
     let desk = desk.restarted(documents(RULES, ""));
     assert!(succeeded(&desk.call(&pay)));
     assert_eq!(desk.world.executed(), 1);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use weaver_agent_kernel::{Ports, Received, block_on};
+use weaver_agent_kernel::{FileOutcome, Ports, block_on};
 use weaver_policy::PolicySet;
 use weaver_policy::approval::{Phase, ResolutionVerdict};
 use weaver_types::{CapabilityId, Effects, ReasonCode, RequestId, Verdict};
@@ -41,7 +41,7 @@ fn what_is_still_held_with_the_same_authority_gives_way_to_a_linked_request() {
         assert_eq!(held.request.as_ref(), Some(&next), "the next call waits for that one");
         assert_eq!(rejected(desk.receive(&file)), "already_resolved");
         assert_eq!(desk.world.executed(), 0);
-        assert_eq!(desk.grant(&next, "alice", ALICE), Received::Granted { request: next });
+        assert_eq!(desk.grant(&next, "alice", ALICE), FileOutcome::Granted { request: next });
         assert!(succeeded(&desk.push()));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Ports, Received, block_on};
+use weaver_agent_kernel::{FileOutcome, Ports, block_on};
 use weaver_policy::approval::{BeliefOutcome, OperatorAction, Phase};
 use weaver_types::ledger::{Batch, Durability, Ledger, LedgerError, Namespace, Put, RecordKey};
 use weaver_types::{RequestId, Tenant, Timestamp, Verdict};
@@ -39,7 +39,7 @@ fn the_end_of_a_request_says_by_whom() {
     let pay = Asked::new("pay.send").with(json!({ "amount": 7 }));
     let id = desk.held(&pay).request.id;
     let revoke = OperatorAction::RevokeRequest { request: id.clone() };
-    assert_eq!(desk.receive(&word(&desk, revoke)), Received::RequestRevoked { request: id });
+    assert_eq!(desk.receive(&word(&desk, revoke)), FileOutcome::RequestRevoked { request: id });
     let revoked = event(&desk, "approval.revoked");
     assert_eq!(
         (&revoked["by"], &revoked["reason"]),
@@ -66,7 +66,7 @@ fn a_request_that_somebody_else_has_changed_is_read_again() {
     let value = desk.world.ledger.read(&key(&id)).unwrap().unwrap().value;
     let put = vec![Put { key: key(&id), value, expires_at: None }];
     desk.world.ledger.commit(Batch { put, ..Batch::new(Durability::Os) }).wait().unwrap();
-    assert_eq!(desk.grant(&id, "alice", ALICE), Received::Granted { request: id });
+    assert_eq!(desk.grant(&id, "alice", ALICE), FileOutcome::Granted { request: id });
     assert!(succeeded(&desk.push()));
 }
 
@@ -79,14 +79,14 @@ fn a_conflict_without_a_newer_record_changes_nothing_and_can_be_tried_again() {
         let touches = batch.puts().any(|put| put.key == own);
         touches.then(|| LedgerError::Conflict { key: own.clone() })
     });
-    let Received::Failed { problem } = desk.grant(&id, "alice", ALICE) else {
+    let FileOutcome::Failed { problem } = desk.grant(&id, "alice", ALICE) else {
         panic!("it was taken");
     };
     assert!(problem.contains("the request is on its way; try again"), "{problem}");
     assert_eq!(desk.world.kernel.phase(&id), Some(Phase::Requested));
     ledger.heal();
     desk.world.clock.advance(MINUTE);
-    assert_eq!(desk.grant(&id, "alice", ALICE), Received::Granted { request: id });
+    assert_eq!(desk.grant(&id, "alice", ALICE), FileOutcome::Granted { request: id });
 }
 
 #[test]
@@ -121,12 +121,12 @@ fn a_word_that_meets_a_conflict_elsewhere_fails_at_once() {
     let (desk, ledger) = faulty();
     let mask = RecordKey::new(Tenant::default(), Namespace::Masks, "run_1");
     ledger.fail(move |_| Some(LedgerError::Conflict { key: mask.clone() }));
-    let Received::Failed { problem } = desk.receive(&word(&desk, outcome())) else {
+    let FileOutcome::Failed { problem } = desk.receive(&word(&desk, outcome())) else {
         panic!("it was taken");
     };
     assert!(!problem.contains("changes too fast"), "{problem}");
     ledger.heal();
-    assert!(matches!(desk.receive(&word(&desk, outcome())), Received::OutcomeRecorded { .. }));
+    assert!(matches!(desk.receive(&word(&desk, outcome())), FileOutcome::OutcomeRecorded { .. }));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Ports, Received};
+use weaver_agent_kernel::{FileOutcome, Ports};
 use weaver_policy::Pattern;
 use weaver_policy::approval::{
     APPROVAL_VERSION, Nonce, OperatorAction, SignedStandingApproval, StandingApproval,
@@ -51,7 +51,7 @@ fn signed(desk: &Desk, standing: &StandingApproval, seeds: &[u8]) -> Vec<u8> {
 fn accepted(desk: &Desk, uses: u32) -> StandingId {
     let standing = standing(desk, uses);
     let received = desk.receive(&signed(desk, &standing, &[ALICE]));
-    assert_eq!(received, Received::StandingAccepted { standing: standing.id.clone() });
+    assert_eq!(received, FileOutcome::StandingAccepted { standing: standing.id.clone() });
     standing.id
 }
 
@@ -91,7 +91,7 @@ fn it_speaks_of_its_own_calls_only() {
     pays.capability = vec![Pattern::parse("pay.*").unwrap()];
     pays.arguments.clear();
     let one = signed(&desk, &pays, &[ALICE]);
-    assert!(matches!(desk.receive(&one), Received::StandingAccepted { .. }));
+    assert!(matches!(desk.receive(&one), FileOutcome::StandingAccepted { .. }));
     let pay = Asked::new("pay.send").with(json!({ "amount": 7 }));
     assert_eq!(desk.call(&pay).decision.verdict(), Verdict::Hold);
     let mut two = standing(&desk, 5);
@@ -99,7 +99,7 @@ fn it_speaks_of_its_own_calls_only() {
     two.arguments.clear();
     assert!(matches!(
         desk.receive(&signed(&desk, &two, &[ALICE, BOB])),
-        Received::StandingAccepted { .. }
+        FileOutcome::StandingAccepted { .. }
     ));
     assert!(succeeded(&desk.call(&pay)));
     desk.world.clock.advance(HOUR);
@@ -168,7 +168,7 @@ fn it_counts_only_with_the_signatures_and_within_the_bounds() {
     assert_eq!(rejected(desk.receive(edited.to_string().as_bytes())), "signature_invalid");
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     let file = signed(&desk, &fine, &[ALICE]);
-    assert!(matches!(desk.receive(&file), Received::StandingAccepted { .. }));
+    assert!(matches!(desk.receive(&file), FileOutcome::StandingAccepted { .. }));
     assert!(succeeded(&desk.push()));
     assert_eq!(rejected(desk.receive(&file)), "replayed", "its uses do not come back");
     let desk = desk.restarted(documents(RULES, ""));
@@ -181,7 +181,7 @@ fn whoever_asks_does_not_release_in_advance_either() {
     let own = standing(&desk, 5);
     assert!(matches!(
         desk.receive(&signed(&desk, &own, &[ANA])),
-        Received::StandingAccepted { .. }
+        FileOutcome::StandingAccepted { .. }
     ));
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert_eq!(desk.world.executed(), 0);
@@ -199,7 +199,7 @@ fn a_revoked_one_releases_nothing_and_does_not_come_back() {
         weaver_policy::approval::OperatorAction::RevokeStanding { standing: mine.id.clone() };
     assert_eq!(
         desk.receive(&word(&desk, revoked)),
-        Received::StandingRevoked { standing: mine.id.clone() }
+        FileOutcome::StandingRevoked { standing: mine.id.clone() }
     );
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert_eq!(rejected(desk.receive(&file)), "replayed");
@@ -229,11 +229,11 @@ fn a_record_that_is_taken_away_lets_no_file_in_again() {
     let desk = Desk::on(Arc::clone(&ledger), Ports::default());
     let (used, revoked) = (standing(&desk, 1), standing(&desk, 1));
     let files = [&used, &revoked].map(|said| signed(&desk, said, &[ALICE]));
-    assert!(matches!(desk.receive(&files[0]), Received::StandingAccepted { .. }));
+    assert!(matches!(desk.receive(&files[0]), FileOutcome::StandingAccepted { .. }));
     assert!(succeeded(&desk.push()));
-    assert!(matches!(desk.receive(&files[1]), Received::StandingAccepted { .. }));
+    assert!(matches!(desk.receive(&files[1]), FileOutcome::StandingAccepted { .. }));
     let word = word(&desk, OperatorAction::RevokeStanding { standing: revoked.id.clone() });
-    assert!(matches!(desk.receive(&word), Received::StandingRevoked { .. }));
+    assert!(matches!(desk.receive(&word), FileOutcome::StandingRevoked { .. }));
     for id in [&used.id, &revoked.id] {
         let mut batch = Batch::new(Durability::Disk);
         batch.delete.push(place(id));
@@ -268,7 +268,7 @@ fn one_that_somebody_else_has_changed_is_read_again_before_it_is_taken_back() {
     let same = record(&desk, &id);
     put(&desk, &id, same);
     let revoke = OperatorAction::RevokeStanding { standing: id.clone() };
-    assert_eq!(desk.receive(&word(&desk, revoke)), Received::StandingRevoked { standing: id });
+    assert_eq!(desk.receive(&word(&desk, revoke)), FileOutcome::StandingRevoked { standing: id });
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
 }
 

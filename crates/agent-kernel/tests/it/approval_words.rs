@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weaver_agent_kernel::{Ports, Received, RevocationSubject, block_on};
+use weaver_agent_kernel::{FileOutcome, Ports, RevocationSubject, block_on};
 use weaver_policy::approval::{APPROVAL_VERSION, Nonce, OperatorAction, OperatorWord, Phase};
 use weaver_types::{
     Clock, OsRandom, PrincipalId, ReasonCode, RequestId, RunId, Timestamp, Verdict,
@@ -48,7 +48,7 @@ fn a_clock_that_leaps_holds_effects_until_the_operator_confirms_it() {
     assert_eq!(write(&desk).1, ReasonCode::ClockJump);
     let until = START.after(DAY * 3);
     let file = word(&desk, confirm());
-    assert_eq!(desk.receive(&file), Received::ClockConfirmed { until });
+    assert_eq!(desk.receive(&file), FileOutcome::ClockConfirmed { until });
     assert_eq!(rejected(desk.receive(&file)), "replayed");
     assert!(succeeded(&desk.call(&Asked::new("fs.write"))));
     assert!(desk.kinds().contains(&"clock.confirmed".to_owned()));
@@ -85,7 +85,7 @@ fn a_grant_is_taken_back() {
     assert_eq!(rejected(desk.receive(&by_alice)), "not_operator");
     assert_eq!(
         desk.receive(&word(&desk, revoke.clone())),
-        Received::RequestRevoked { request: id.clone() }
+        FileOutcome::RequestRevoked { request: id.clone() }
     );
     let phase = desk.world.kernel.phase(&id);
     assert_eq!(phase, Some(Phase::Revoked { by: "operator".to_owned() }));
@@ -108,7 +108,7 @@ fn the_end_of_a_run_voids_what_was_granted_in_it() {
     let token = block_on(desk.world.kernel.grant(caller, asked.call())).token.unwrap();
     let run = desk.run.run_id.clone();
     let received = desk.receive(&word(&desk, OperatorAction::EndRun { run: run.clone() }));
-    assert_eq!(received, Received::RunEnded { run });
+    assert_eq!(received, FileOutcome::RunEnded { run });
     assert!(matches!(desk.world.kernel.phase(&id), Some(Phase::Revoked { .. })));
     let invoked = desk.world.kernel.invoke(caller, &token, &asked.arguments, asked.mode);
     assert_eq!(block_on(invoked).decision.primary(), ReasonCode::TokenRevoked);
@@ -140,7 +140,7 @@ fn a_word_is_for_one_log_and_not_for_ever() {
     desk.world.clock.advance(15 * MINUTE);
     assert_eq!(rejected(desk.receive(&file)), "too_late");
     let replayed = word(&desk, end());
-    assert!(matches!(desk.receive(&replayed), Received::RunEnded { .. }));
+    assert!(matches!(desk.receive(&replayed), FileOutcome::RunEnded { .. }));
     let desk = desk.restarted(documents(RULES, ""));
     assert_eq!(rejected(desk.receive(&replayed)), "replayed");
 }

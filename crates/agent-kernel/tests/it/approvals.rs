@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Caller, Invocation, PendingApproval, Ports, Received, block_on};
+use weaver_agent_kernel::{Caller, FileOutcome, Invocation, PendingApproval, Ports, block_on};
 use weaver_policy::approval::{Phase, Resolution, ResolutionVerdict};
 use weaver_policy::{PolicySet, Source, Sources};
 use weaver_types::ledger::{Ledger, Namespace, RecordKey};
@@ -137,15 +137,15 @@ impl Desk {
         self.world.kernel.pending_one(&done.request.unwrap()).unwrap()
     }
 
-    pub(crate) fn receive(&self, bytes: &[u8]) -> Received {
+    pub(crate) fn receive(&self, bytes: &[u8]) -> FileOutcome {
         block_on(self.world.kernel.receive(bytes))
     }
 
-    pub(crate) fn grant(&self, id: &RequestId, name: &str, seed: u8) -> Received {
+    pub(crate) fn grant(&self, id: &RequestId, name: &str, seed: u8) -> FileOutcome {
         self.receive(&self.say(id, ResolutionVerdict::Granted, name, seed))
     }
 
-    pub(crate) fn deny(&self, id: &RequestId, name: &str, seed: u8) -> Received {
+    pub(crate) fn deny(&self, id: &RequestId, name: &str, seed: u8) -> FileOutcome {
         self.receive(&self.say(id, ResolutionVerdict::Denied, name, seed))
     }
 
@@ -196,9 +196,9 @@ pub(crate) fn answered(
     said.sign(&key(seed)).unwrap().to_json().unwrap()
 }
 
-pub(crate) fn rejected(received: Received) -> &'static str {
+pub(crate) fn rejected(received: FileOutcome) -> &'static str {
     match received {
-        Received::Rejected { code, .. } => code,
+        FileOutcome::Rejected { code, .. } => code,
         other => panic!("not rejected: {other:?}"),
     }
 }
@@ -225,7 +225,7 @@ fn a_granted_call_is_made_once() {
     let desk = Desk::new();
     let id = desk.held(&push()).request.id;
     assert_eq!(desk.push().request.as_ref(), Some(&id), "the same call is the same request");
-    assert_eq!(desk.grant(&id, "alice", ALICE), Received::Granted { request: id.clone() });
+    assert_eq!(desk.grant(&id, "alice", ALICE), FileOutcome::Granted { request: id.clone() });
     assert_eq!(desk.world.executed(), 0, "a grant makes no call");
     let done = desk.push();
     assert!(succeeded(&done), "{done:?}");
@@ -325,20 +325,20 @@ fn a_quorum_counts_people() {
     let open = desk.held(&pay);
     let id = open.request.id.clone();
     assert_eq!(open.needed, 2);
-    assert_eq!(desk.grant(&id, "alice", ALICE), Received::Endorsed { request: id.clone() });
+    assert_eq!(desk.grant(&id, "alice", ALICE), FileOutcome::Endorsed { request: id.clone() });
     assert_eq!(desk.call(&pay).decision.verdict(), Verdict::Hold);
     assert_eq!(rejected(desk.grant(&id, "alice", ALICE)), "replayed");
     desk.world.clock.advance(Duration::from_secs(1));
     assert_eq!(rejected(desk.grant(&id, "alice", ALICE)), "replayed");
     assert_eq!(desk.world.kernel.pending_one(&id).unwrap().agreed, ["alice"]);
-    assert_eq!(desk.grant(&id, "bob", BOB), Received::Granted { request: id });
+    assert_eq!(desk.grant(&id, "bob", BOB), FileOutcome::Granted { request: id });
     assert!(succeeded(&desk.call(&pay)));
     assert!(desk.kinds().contains(&"approval.endorsed".to_owned()));
 
     let other = Asked::new("pay.send").with(json!({ "amount": 8 }));
     let id = desk.held(&other).request.id;
     desk.grant(&id, "alice", ALICE);
-    assert_eq!(desk.deny(&id, "bob", BOB), Received::Denied { request: id.clone() });
+    assert_eq!(desk.deny(&id, "bob", BOB), FileOutcome::Denied { request: id.clone() });
     let refused = desk.call(&other);
     assert_eq!(answer(&refused), (Verdict::Deny, ReasonCode::ApprovalDenied));
 }

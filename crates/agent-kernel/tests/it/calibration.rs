@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use weaver_agent_kernel::{Ports, Received, block_on};
+use weaver_agent_kernel::{FileOutcome, Ports, block_on};
 use weaver_policy::approval::{BeliefOutcome, OperatorAction};
 use weaver_policy::signal::{Bounds, CalibrationFlags, SignalMonitor};
 use weaver_types::{CallId, PrincipalId, ReasonCode, Verdict};
@@ -61,14 +61,17 @@ fn an_operator_records_an_outcome_and_nobody_else() {
     let desk = Desk::under(memory(), documents(RULES, ""), ports());
     let said = OperatorAction::Outcome(wrong("fs.read"));
     let received = desk.receive(&word(&desk, said));
-    assert_eq!(received, Received::OutcomeRecorded { class: "fs.read".to_owned() });
+    assert_eq!(received, FileOutcome::OutcomeRecorded { class: "fs.read".to_owned() });
     assert_eq!(desk.world.kernel.outcomes().unwrap().len(), 1);
     for flawed in [
         BeliefOutcome { class: "a b".to_owned(), ..wrong("x") },
         BeliefOutcome { confidence: 1_001, ..wrong("x") },
     ] {
         let received = desk.receive(&word(&desk, OperatorAction::Outcome(flawed)));
-        assert!(matches!(received, Received::Rejected { code: "malformed", .. }), "{received:?}");
+        assert!(
+            matches!(received, FileOutcome::Rejected { code: "malformed", .. }),
+            "{received:?}"
+        );
     }
     assert_eq!(desk.world.kernel.outcomes().unwrap().len(), 1);
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use weaver_agent_kernel::{Caller, FnDriver, Invocation, block_on};
 use weaver_types::{
     CapabilityDraft, Effects, RawChunk, RawContent, RawResult, ReasonCode, ResponseMode,
-    Structured, ToolErrorCode,
+    StructuredContent, ToolErrorCode,
 };
 
 use crate::support::{Asked, World, ana, draft, fold, log, open_policy, snapshot, succeeded};
@@ -33,7 +33,7 @@ fn called(raw: RawResult) -> (World, Invocation) {
 fn what_fits_is_shown() {
     let (fits, other) = (json!({ "rows": [1, 2] }), json!([{ "any": "thing" }]));
     let mut beside = RawResult::json(other);
-    beside.structured = Structured::Beside(fits.clone());
+    beside.structured = StructuredContent::Beside(fits.clone());
     for raw in [RawResult::json(fits), beside, RawResult::json(json!("no rows")).failed()] {
         let (_, done) = called(raw.clone());
         assert_eq!(succeeded(&done), !raw.is_error, "{raw:?}");
@@ -45,9 +45,9 @@ fn what_fits_is_shown() {
 fn what_does_not_fit_is_an_error_and_nothing_of_it_is_shown_or_kept() {
     let wrong = json!({ "rows": [1, "hunter2-secret"], "password": "hunter2" });
     let mut beside = RawResult::json(json!({ "rows": [] }));
-    beside.structured = Structured::Beside(wrong.clone());
+    beside.structured = StructuredContent::Beside(wrong.clone());
     let mut missing = RawResult::text("hunter2");
-    missing.structured = Structured::Missing;
+    missing.structured = StructuredContent::Missing;
     let bytes =
         RawContent::Binary { media_type: "application/json".to_owned(), bytes: b"{}".to_vec() };
     for raw in

@@ -158,7 +158,7 @@ fn lists_go_by_class_and_by_agent() {
         let capability = CapabilityDraft { agents, ..draft(id, effects) }.build().unwrap();
         registry.register_fn(capability, |_| Ok(RawResult::text(""))).unwrap();
     }
-    let ids = |found: Vec<Arc<weaver_agent_kernel::Registered>>| -> Vec<String> {
+    let ids = |found: Vec<Arc<weaver_agent_kernel::RegisteredCapability>>| -> Vec<String> {
         found.iter().map(|entry| entry.capability().id().to_string()).collect()
     };
     let network = ids(registry.filter_by_safety(SafetyClass::Network));

@@ -10,29 +10,29 @@ use weaver_policy::approval::{
 
 use super::approval_records;
 use super::approval_store::{ApprovalStore, now};
-use super::args::Answer;
-use super::rejected::refused;
-use super::show::Shown;
+use super::args::AnswerArgs;
+use super::rejections::refused;
+use super::show::ShownRequest;
 use super::signer::Signer;
 use super::{confirm, inbox, outcome, screen};
 use crate::{Exit, Failure, output};
 
-pub(super) fn grant(args: &Answer) -> Result<Exit, Failure> {
+pub(super) fn grant(args: &AnswerArgs) -> Result<Exit, Failure> {
     run(args, ResolutionVerdict::Granted, "Let this call happen, once?")
 }
 
-pub(super) fn deny(args: &Answer) -> Result<Exit, Failure> {
+pub(super) fn deny(args: &AnswerArgs) -> Result<Exit, Failure> {
     run(args, ResolutionVerdict::Denied, "Refuse this call?")
 }
 
-fn run(args: &Answer, verdict: ResolutionVerdict, question: &str) -> Result<Exit, Failure> {
+fn run(args: &AnswerArgs, verdict: ResolutionVerdict, question: &str) -> Result<Exit, Failure> {
     let place = ApprovalStore::open(&args.from)?;
     let inbox = place.inbox()?;
     let now = now();
     let open = approval_records::open(&place, &args.id, now)?;
     let person = Signer::find(&args.sign, &place, now)?;
     may_answer(&place, &person, &open, verdict)?;
-    let shown = Shown::of(&place, &open, now)?;
+    let shown = ShownRequest::of(&place, &open, now)?;
     if args.digest.as_ref().is_some_and(|wanted| *wanted != shown.digest.to_string()) {
         return Err(refused(&Rejection::RequestChanged));
     }
@@ -85,7 +85,7 @@ fn may_answer(
 }
 
 fn report(
-    args: &Answer,
+    args: &AnswerArgs,
     open: &OpenApproval,
     signed: &SignedResolution,
     file: &std::path::Path,

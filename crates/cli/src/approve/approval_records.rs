@@ -8,7 +8,7 @@ use weaver_types::ledger::Namespace;
 use weaver_types::{RequestId, Timestamp};
 
 use super::approval_store::ApprovalStore;
-use super::rejected::{refused, unknown};
+use super::rejections::{refused, unknown};
 use crate::{Exit, Failure};
 
 /// One request.

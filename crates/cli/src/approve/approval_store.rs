@@ -11,7 +11,7 @@ use weaver_trace_store::entry::Header;
 use weaver_types::ledger::{MAX_PAGE, Namespace, Record};
 use weaver_types::{Clock as _, EventKind, LogId, PrincipalId, SystemClock, Tenant, Timestamp};
 
-use super::args::From;
+use super::args::ApprovalSource;
 use crate::{Exit, Failure};
 
 /// The ledger of a gateway, its inbox, and the documents in force as far as they can be read.
@@ -27,7 +27,7 @@ pub(super) struct ApprovalStore {
 }
 
 impl ApprovalStore {
-    pub(super) fn open(from: &From) -> Result<Self, Failure> {
+    pub(super) fn open(from: &ApprovalSource) -> Result<Self, Failure> {
         let Some(store) = &from.store else { return Self::configured(&from.config) };
         let notes = vec![
             "without the configuration nobody's authority can be looked up; the gateway will"

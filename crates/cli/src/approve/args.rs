@@ -59,15 +59,15 @@ pub(crate) enum Approve {
     Show(Show),
     /// Grant a held call, once
     #[command(after_help = GRANT)]
-    Grant(Answer),
+    Grant(AnswerArgs),
     /// Deny a held call
     #[command(after_help = DENY)]
-    Deny(Answer),
+    Deny(AnswerArgs),
     /// Revoke a request, granted or not; operators only
     Revoke(Revoke),
     /// Approvals given in advance
     #[command(subcommand)]
-    Standing(Standing),
+    Standing(StandingCommand),
     /// Print requests as they open and close, one per line
     Watch(Watch),
     /// Confirm that the clock is right after it jumped; operators only
@@ -78,7 +78,7 @@ pub(crate) enum Approve {
 
 /// Where the ledger and the inbox are.
 #[derive(Debug, Args)]
-pub(crate) struct From {
+pub(crate) struct ApprovalSource {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
         value_parser = crate::config_path::named)]
@@ -115,7 +115,7 @@ pub(crate) struct List {
     #[arg(long)]
     pub(super) all: bool,
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ApprovalSource,
     #[command(flatten)]
     pub(super) output: Json,
 }
@@ -126,13 +126,13 @@ pub(crate) struct Show {
     #[arg(value_name = "REQUEST")]
     pub(super) id: String,
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ApprovalSource,
     #[command(flatten)]
     pub(super) output: Json,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Answer {
+pub(crate) struct AnswerArgs {
     /// The request
     #[arg(value_name = "REQUEST")]
     pub(super) id: String,
@@ -150,7 +150,7 @@ pub(crate) struct Answer {
     #[command(flatten)]
     pub(super) sign: SignWith,
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ApprovalSource,
 }
 
 #[derive(Debug, Args)]
@@ -162,7 +162,7 @@ pub(crate) struct Revoke {
     #[command(flatten)]
     pub(super) sign: SignWith,
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ApprovalSource,
 }
 
 #[derive(Debug, Args)]
@@ -175,7 +175,7 @@ pub(crate) struct Watch {
     #[arg(long)]
     pub(super) once: bool,
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ApprovalSource,
     #[command(flatten)]
     pub(super) output: Json,
 }
@@ -191,7 +191,7 @@ pub(crate) struct Clock {
     #[command(flatten)]
     pub(super) sign: SignWith,
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ApprovalSource,
 }
 
 #[derive(Debug, Args)]
@@ -207,13 +207,13 @@ pub(crate) struct EndRun {
     #[command(flatten)]
     pub(super) sign: SignWith,
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ApprovalSource,
 }
 
 /// `weaver approve standing`.
 #[derive(Debug, Subcommand)]
 #[command(after_help = STANDING)]
-pub(crate) enum Standing {
+pub(crate) enum StandingCommand {
     /// List standing approvals
     List(List),
     /// Show one standing approval
@@ -222,7 +222,7 @@ pub(crate) enum Standing {
         #[arg(value_name = "STANDING")]
         id: String,
         #[command(flatten)]
-        from: From,
+        from: ApprovalSource,
         #[command(flatten)]
         output: Json,
     },
@@ -239,7 +239,7 @@ pub(crate) enum Standing {
         #[command(flatten)]
         sign: SignWith,
         #[command(flatten)]
-        from: From,
+        from: ApprovalSource,
     },
 }
 
@@ -273,7 +273,7 @@ pub(crate) struct StandingGrant {
     #[command(flatten)]
     pub(super) sign: SignWith,
     #[command(flatten)]
-    pub(super) place: From,
+    pub(super) place: ApprovalSource,
 }
 
 #[derive(Debug, Args)]
@@ -288,5 +288,5 @@ pub(crate) struct StandingSign {
     #[command(flatten)]
     pub(super) sign: SignWith,
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ApprovalSource,
 }

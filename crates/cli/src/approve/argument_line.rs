@@ -69,7 +69,7 @@ fn line(arguments: &Map<String, Value>, differing: &BTreeSet<&str>) -> Option<St
     (!words.is_empty()).then(|| cut(words.join(", "), MAX_LINE))
 }
 
-/// Escaped text, cut at so many characters.
+/// Escaped text, cut to a maximum number of characters.
 fn cut(text: String, max: usize) -> String {
     weaver_text::escape::shorten(&text, max).into_owned()
 }

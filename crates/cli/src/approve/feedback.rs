@@ -13,8 +13,8 @@ use weaver_types::ledger::Namespace;
 use weaver_types::{CallId, EventKind};
 
 use super::approval_store::ApprovalStore;
-use super::args::{From, SignWith};
-use super::rejected::unknown;
+use super::args::{ApprovalSource, SignWith};
+use super::rejections::unknown;
 use super::{screen, word};
 use crate::shared_args::Json;
 use crate::{Exit, Failure, output};
@@ -58,13 +58,13 @@ pub(crate) struct Record {
     #[command(flatten)]
     sign: SignWith,
     #[command(flatten)]
-    from: From,
+    from: ApprovalSource,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
     #[command(flatten)]
-    from: From,
+    from: ApprovalSource,
     #[command(flatten)]
     output: Json,
 }

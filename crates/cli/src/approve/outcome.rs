@@ -1,4 +1,4 @@
-//! What became of a file in the inbox.
+//! The outcome of a file in the inbox.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

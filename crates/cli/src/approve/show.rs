@@ -17,12 +17,12 @@ use super::screen;
 use crate::{Exit, Failure, output};
 
 /// A request as the approver sees it, with the digest of the bytes that it was made from.
-pub(super) struct Shown {
+pub(super) struct ShownRequest {
     pub(super) text: String,
     pub(super) digest: Digest,
 }
 
-impl Shown {
+impl ShownRequest {
     /// Renders a request. The text ends with the digest, and both come from the same bytes.
     pub(super) fn of(
         place: &ApprovalStore,
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Show) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     match &held {
-        ApprovalRecord::Open(open) => output::text(&Shown::of(&place, open, now)?.text)?,
+        ApprovalRecord::Open(open) => output::text(&ShownRequest::of(&place, open, now)?.text)?,
         ApprovalRecord::Ended(ended) => {
             let text = list::line(&held, &DifferingArguments::default(), now);
             let run = screen::line(ended.run.as_str(), 160);
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Show) -> Result<Exit, Failure> {
 fn whole(place: &ApprovalStore, held: &ApprovalRecord, now: Timestamp) -> Result<Value, Failure> {
     let mut value = approval_records::summary(held, now);
     if let (ApprovalRecord::Open(open), Value::Object(fields)) = (held, &mut value) {
-        let shown = Shown::of(place, open, now)?;
+        let shown = ShownRequest::of(place, open, now)?;
         fields.insert("request".to_owned(), json!(open.request));
         fields.insert("shown".to_owned(), json!(shown.text));
         fields.insert("can_release".to_owned(), json!(able(place, open, now)));

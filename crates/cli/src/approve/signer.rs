@@ -8,7 +8,7 @@ use weaver_types::signature::{PublicKey, SigningKey};
 
 use super::approval_store::ApprovalStore;
 use super::args::SignWith;
-use super::rejected::refused;
+use super::rejections::refused;
 use crate::{Exit, Failure};
 
 /// A person with the key file that is still closed.

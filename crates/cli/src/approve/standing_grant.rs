@@ -12,7 +12,7 @@ use weaver_types::signature::Envelope;
 
 use super::approval_store::{ApprovalStore, now};
 use super::args::{SignWith, StandingGrant, StandingSign};
-use super::rejected::refused;
+use super::rejections::refused;
 use super::signer::Signer;
 use super::terms::{self, Terms};
 use super::{confirm, inbox, screen};

@@ -18,7 +18,7 @@ use crate::{Exit, Failure, output};
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// What was said last of a request: where it stood, and how many had agreed.
-type Said = (&'static str, usize);
+type LastNotice = (&'static str, usize);
 
 pub(super) fn run(args: &Watch) -> Result<Exit, Failure> {
     let place = ApprovalStore::open(&args.from)?;
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Watch) -> Result<Exit, Failure> {
 
 /// What is watched: everything that has not ended. What had ended before is no news.
 struct WatchState {
-    said: BTreeMap<String, Said>,
+    said: BTreeMap<String, LastNotice>,
     /// The size of the log at the last look.
     size: Option<u64>,
     /// When the next request ends by itself.
@@ -64,7 +64,7 @@ impl WatchState {
     }
 }
 
-fn state(held: &ApprovalRecord, now: Timestamp) -> Said {
+fn state(held: &ApprovalRecord, now: Timestamp) -> LastNotice {
     let agreed = match held {
         ApprovalRecord::Open(open) => open.state.votes().len(),
         ApprovalRecord::Ended(_) | ApprovalRecord::Unreadable { .. } => 0,
@@ -75,7 +75,7 @@ fn state(held: &ApprovalRecord, now: Timestamp) -> Said {
 fn tell(
     args: &Watch,
     held: &ApprovalRecord,
-    before: Option<Said>,
+    before: Option<LastNotice>,
     now: Timestamp,
 ) -> Result<(), Failure> {
     let news = match before {

@@ -13,7 +13,7 @@ use super::approval_records::{self, ApprovalRecord};
 use super::approval_store::{ApprovalStore, now};
 use super::args::{Clock, EndRun, Revoke, SignWith};
 use super::argument_line::DifferingArguments;
-use super::rejected::{refused, unknown};
+use super::rejections::{refused, unknown};
 use super::signer::Signer;
 use super::{confirm, duration, inbox, list, screen};
 use crate::{Exit, Failure, output};

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use contextweaver::catalog::load::CatalogFormat;
 use weaver_policy::DriftClass;
 
-use super::super::contracts::args::From;
+use super::super::contracts::args::ToolSource;
 use super::super::route::args::Limits;
 use crate::shared_args::Json;
 
@@ -196,7 +196,7 @@ pub(crate) struct Search {
     #[command(flatten)]
     pub(super) limits: Limits,
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ToolSource,
     #[command(flatten)]
     pub(super) output: Json,
 }

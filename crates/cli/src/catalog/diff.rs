@@ -9,7 +9,7 @@ use weaver_text::escape;
 use weaver_types::CapabilityId;
 
 use super::args::Diff;
-use super::changed::ItemChange;
+use super::item_change::{FieldChange, ItemChange};
 use super::{Exit, Failure, output, source};
 
 /// Everything that changed.
@@ -84,7 +84,7 @@ impl<'a> Changes<'a> {
         for changed in &self.changed {
             let id = output::bold(&escape::line(&changed.id));
             out.push_str(&format!("{id}: {}\n", changed.class().as_str()));
-            for (place, what, class) in &changed.changes {
+            for FieldChange { place, what, class } in &changed.changes {
                 let place = escape::line(place).into_owned();
                 out.push_str(&format!("  {}: {place}: {what}\n", class.as_str()));
             }

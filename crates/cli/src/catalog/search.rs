@@ -5,7 +5,7 @@ use contextweaver::error::CatalogError;
 use serde_json::json;
 use weaver_text::escape;
 
-use super::super::contracts::live::{KERNEL, Live};
+use super::super::contracts::live_tools::{KERNEL, LiveTools};
 use super::super::route::shortlist::Shortlist;
 use super::args::Search;
 use super::{Exit, Failure, output, source, table};
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Search) -> Result<Exit, Failure> {
 
 /// The tools of the configured servers, as the gateway would list them.
 fn live(args: &Search) -> Result<Catalog, Failure> {
-    let live = Live::look(&args.from, KERNEL)?;
+    let live = LiveTools::look(&args.from, KERNEL)?;
     if !args.output.json {
         output::aside(&live.notes());
     }

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contextweaver::catalog::load::{self, CatalogFormat, Entry, Source};
+use contextweaver::catalog::load::{self, CatalogEntry, CatalogFormat, Source};
 use weaver_gateway::bounded_file;
 use weaver_text::escape;
 
@@ -19,7 +19,10 @@ const MAX_ENTRIES: usize = 20_000;
 const MAX_SKILL: usize = 1024 * 1024;
 const NAME: &str = "SKILL.md";
 
-pub(super) fn entries(folder: &Path, namespace: Option<&str>) -> Result<Vec<Entry>, Failure> {
+pub(super) fn entries(
+    folder: &Path,
+    namespace: Option<&str>,
+) -> Result<Vec<CatalogEntry>, Failure> {
     let mut found = Vec::new();
     let mut room = MAX_ENTRIES;
     look(folder, MAX_DEPTH, &mut room, &mut found)?;
@@ -39,7 +42,7 @@ pub(super) fn entries(folder: &Path, namespace: Option<&str>) -> Result<Vec<Entr
             Ok(loaded) => loaded.entries.into_iter().next().map(|entry| entry.item),
             Err(error) => Some(Err(error)),
         };
-        entries.extend(item.map(|item| Entry { place, item }));
+        entries.extend(item.map(|item| CatalogEntry { place, item }));
     }
     Ok(entries)
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use contextweaver::catalog::Catalog;
-use contextweaver::catalog::load::{self, CatalogFormat, Loaded, Source};
+use contextweaver::catalog::load::{self, CatalogFormat, LoadedCatalog, Source};
 use contextweaver::error::CatalogError;
 use weaver_gateway::bounded_file::{self, ReadError};
 
@@ -29,11 +29,11 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
 }
 
 /// The entries of a catalog, those that are no items among them.
-pub(crate) fn entries(path: &Path, form: &InputArgs) -> Result<Loaded, Failure> {
+pub(crate) fn entries(path: &Path, form: &InputArgs) -> Result<LoadedCatalog, Failure> {
     let source = Source { format: form.format, namespace: form.prefix.as_deref() };
     if path.is_dir() {
         let entries = skills::entries(path, source.namespace)?;
-        return Ok(Loaded { format: CatalogFormat::Skill, entries });
+        return Ok(LoadedCatalog { format: CatalogFormat::Skill, entries });
     }
     load::read(&text(path)?, source).map_err(|error| {
         failed(path, &error).next("mend the file, or say with --format what it is")

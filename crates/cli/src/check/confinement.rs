@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use weaver_drivers::confine::{ConfineError, Enforced, Files, Launcher, Protection};
+use weaver_drivers::confine::{ConfineError, EnforcedConfinement, Files, Launcher, Protection};
 use weaver_gateway::config::{Config, TOOLS, ToolImplementation, Transport};
 use weaver_gateway::serve::LAUNCH;
 
 /// The process of one server.
 pub(super) struct Child {
     pub(super) name: String,
-    outcome: Result<Enforced, ConfineError>,
+    outcome: Result<EnforcedConfinement, ConfineError>,
 }
 
 /// Tries the confinement of every server that is a process, and of own programs: a launcher confines itself and ends.
@@ -68,7 +68,7 @@ impl Child {
 }
 
 /// By which means the gateway's state is kept from a process.
-fn means(enforced: &Enforced) -> &'static str {
+fn means(enforced: &EnforcedConfinement) -> &'static str {
     let has = |protection| enforced.protections.contains(&protection);
     match (has(Protection::Mounts), has(Protection::Files)) {
         (true, _) => "mounts",

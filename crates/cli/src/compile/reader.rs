@@ -23,7 +23,7 @@ const NEXT: &str = "write {\"id\", \"kind\", \"text\"} with \"parent_id\", \"sen
     \"metadata\" where needed, one object a line";
 
 /// What is wrong, and in which field.
-type Wrong = (&'static str, String);
+type FieldProblem = (&'static str, String);
 
 pub(super) fn read(path: &Path, counter: Arc<dyn TokenCounter>) -> Result<ContextLog, Failure> {
     let text = text(path)?;
@@ -63,7 +63,7 @@ fn text(path: &Path) -> Result<String, Failure> {
     })
 }
 
-fn item(line: &str, gate: &Gate) -> Result<ContextItem, Wrong> {
+fn item(line: &str, gate: &Gate) -> Result<ContextItem, FieldProblem> {
     let value = canonical::parse(line.as_bytes(), Profile::Foreign);
     let value = value.map_err(|error| ("line", error.to_string()))?;
     let Value::Object(fields) = value else { return Err(("line", "no JSON object".to_owned())) };
@@ -135,7 +135,7 @@ fn made(
 const LEAST: Confidentiality = Confidentiality::Public;
 
 /// A key that is nearly one of ours would be lost otherwise, and with it a limit.
-fn misspelt(fields: &Map<String, Value>) -> Result<(), Wrong> {
+fn misspelt(fields: &Map<String, Value>) -> Result<(), FieldProblem> {
     for key in fields.keys().filter(|key| !KEYS.contains(&key.as_str())) {
         if let Some(meant) = suggest::nearest(key, KEYS.into_iter().filter(|k| k.len() > 3)) {
             let key = escape::line(escape::truncate(key, 64)).into_owned();
@@ -148,7 +148,7 @@ fn misspelt(fields: &Map<String, Value>) -> Result<(), Wrong> {
 fn optional<'a>(
     fields: &'a Map<String, Value>,
     name: &'static str,
-) -> Result<Option<&'a str>, Wrong> {
+) -> Result<Option<&'a str>, FieldProblem> {
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
@@ -156,11 +156,14 @@ fn optional<'a>(
     }
 }
 
-fn required<'a>(fields: &'a Map<String, Value>, name: &'static str) -> Result<&'a str, Wrong> {
+fn required<'a>(
+    fields: &'a Map<String, Value>,
+    name: &'static str,
+) -> Result<&'a str, FieldProblem> {
     optional(fields, name)?.ok_or_else(|| (name, "missing".to_owned()))
 }
 
-fn kind(word: &str) -> Result<ItemKind, Wrong> {
+fn kind(word: &str) -> Result<ItemKind, FieldProblem> {
     ItemKind::parse(word).ok_or_else(|| {
         let all: Vec<&str> = ItemKind::ALL.iter().map(|kind| kind.as_str()).collect();
         let word = escape::line(escape::truncate(word, 64)).into_owned();
@@ -168,7 +171,7 @@ fn kind(word: &str) -> Result<ItemKind, Wrong> {
     })
 }
 
-fn level(fields: &Map<String, Value>) -> Result<Option<Confidentiality>, Wrong> {
+fn level(fields: &Map<String, Value>) -> Result<Option<Confidentiality>, FieldProblem> {
     let Some(word) = optional(fields, "sensitivity")? else { return Ok(None) };
     serde_json::from_value(Value::String(word.to_owned())).map(Some).map_err(|_| {
         let word = escape::line(escape::truncate(word, 64)).into_owned();
@@ -177,7 +180,7 @@ fn level(fields: &Map<String, Value>) -> Result<Option<Confidentiality>, Wrong> 
     })
 }
 
-fn metadata(fields: &Map<String, Value>) -> Result<Map<String, Value>, Wrong> {
+fn metadata(fields: &Map<String, Value>) -> Result<Map<String, Value>, FieldProblem> {
     match fields.get("metadata") {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(map)) => Ok(map.clone()),
@@ -186,7 +189,7 @@ fn metadata(fields: &Map<String, Value>) -> Result<Map<String, Value>, Wrong> {
 }
 
 /// The call itself, for providers that want it so.
-fn call(metadata: &Map<String, Value>, item: &str) -> Result<Option<CallMade>, Wrong> {
+fn call(metadata: &Map<String, Value>, item: &str) -> Result<Option<CallMade>, FieldProblem> {
     let wrong = |what: String| ("metadata", format!("`call`: {what}"));
     let Some(call) = metadata.get("call").filter(|call| !call.is_null()) else { return Ok(None) };
     let word = |key: &str| call.get(key).and_then(Value::as_str);
@@ -201,7 +204,7 @@ fn call(metadata: &Map<String, Value>, item: &str) -> Result<Option<CallMade>, W
     }
 }
 
-fn tags(metadata: &Map<String, Value>) -> Result<Vec<String>, Wrong> {
+fn tags(metadata: &Map<String, Value>) -> Result<Vec<String>, FieldProblem> {
     let wrong = || ("metadata", "`tags` is not a list of texts".to_owned());
     match metadata.get("tags") {
         None | Some(Value::Null) => Ok(Vec::new()),

@@ -9,7 +9,7 @@ use weaver_trace_store::Reader;
 use weaver_trace_store::query::{Facts, Filter, Question, ask};
 use weaver_types::{EventKind, Timestamp};
 
-use super::Place;
+use super::ConnectedGateway;
 use super::args::Connect;
 use crate::{Exit, Failure, output};
 
@@ -24,7 +24,7 @@ pub(crate) struct ClientState {
 }
 
 /// How the connected clients stand.
-pub(crate) fn client_states(place: &Place) -> Result<Vec<ClientState>, Failure> {
+pub(crate) fn client_states(place: &ConnectedGateway) -> Result<Vec<ClientState>, Failure> {
     let states = place.connections.all()?.into_iter().map(|connection| {
         let name = Client::named(connection.client());
         let name = name.map_or(connection.client(), |client| client.name).to_owned();
@@ -33,7 +33,7 @@ pub(crate) fn client_states(place: &Place) -> Result<Vec<ClientState>, Failure> 
     Ok(states.collect())
 }
 
-pub(super) fn run(place: &Place, args: &Connect) -> Result<Exit, Failure> {
+pub(super) fn run(place: &ConnectedGateway, args: &Connect) -> Result<Exit, Failure> {
     let clients = client_states(place)?;
     if !args.output.json {
         output::text(&table(&clients))?;
@@ -83,7 +83,11 @@ fn table(clients: &[ClientState]) -> String {
 }
 
 /// The first call since then; with `--wait`, one that is still to come too.
-fn first_call(place: &Place, since: Timestamp, args: &Connect) -> Result<Option<Facts>, Failure> {
+fn first_call(
+    place: &ConnectedGateway,
+    since: Timestamp,
+    args: &Connect,
+) -> Result<Option<Facts>, Failure> {
     let until = args.wait.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut told = false;
     loop {
@@ -100,7 +104,7 @@ fn first_call(place: &Place, since: Timestamp, args: &Connect) -> Result<Option<
     }
 }
 
-fn look(place: &Place, since: Timestamp) -> Result<Option<Facts>, Failure> {
+fn look(place: &ConnectedGateway, since: Timestamp) -> Result<Option<Facts>, Failure> {
     let store = &place.config.store;
     // Before the first start there is no ledger.
     if !store.is_file() {

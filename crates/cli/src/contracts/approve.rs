@@ -4,12 +4,12 @@ use serde_json::json;
 use weaver_types::{Capability, CapabilityId, Clock as _, Digest, SystemClock};
 
 use super::args::Approve;
-use super::live::{KERNEL, Live};
+use super::live_tools::{KERNEL, LiveTools};
 use super::{document, ledger, output};
 use crate::{Exit, Failure};
 
 pub(super) fn run(args: &Approve) -> Result<Exit, Failure> {
-    let live = Live::look(&args.from, &args.surface)?;
+    let live = LiveTools::look(&args.from, &args.surface)?;
     let tools = args
         .tools
         .iter()
@@ -22,7 +22,7 @@ pub(super) fn run(args: &Approve) -> Result<Exit, Failure> {
 }
 
 /// The tool of a name or id.
-fn named<'l>(live: &'l Live, surface: &str, tool: &str) -> Result<&'l Capability, Failure> {
+fn named<'l>(live: &'l LiveTools, surface: &str, tool: &str) -> Result<&'l Capability, Failure> {
     let short = (surface != KERNEL).then(|| format!("{surface}.{tool}"));
     let ids = [short, Some(tool.to_owned())].into_iter().flatten();
     let mut found = ids.filter_map(|id| live.tools.get(&CapabilityId::parse(id).ok()?));
@@ -35,7 +35,7 @@ fn named<'l>(live: &'l Live, surface: &str, tool: &str) -> Result<&'l Capability
 
 fn in_ledger(
     args: &Approve,
-    live: &Live,
+    live: &LiveTools,
     tools: &[&Capability],
     by: &str,
 ) -> Result<Exit, Failure> {
@@ -54,7 +54,7 @@ fn in_ledger(
     Ok(Exit::Ok)
 }
 
-fn in_document(args: &Approve, live: &Live, tools: &[&Capability]) -> Result<Exit, Failure> {
+fn in_document(args: &Approve, live: &LiveTools, tools: &[&Capability]) -> Result<Exit, Failure> {
     let pins: Vec<(CapabilityId, Digest)> = tools
         .iter()
         .filter_map(|tool| Some((tool.id().clone(), tool.spec().upstream_digest?)))

@@ -44,7 +44,7 @@ pub(crate) enum Contracts {
 
 /// Which tools are looked at.
 #[derive(Debug, Args)]
-pub(crate) struct From {
+pub(crate) struct ToolSource {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml",
         value_parser = crate::config_path::named)]
@@ -57,7 +57,7 @@ pub(crate) struct From {
 #[derive(Debug, Args)]
 pub(crate) struct List {
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ToolSource,
     /// One server, or `kernel` for all of them
     #[arg(long, value_name = "SURFACE", default_value = "kernel")]
     pub(super) surface: String,
@@ -116,7 +116,7 @@ pub(crate) struct Propose {
 #[derive(Debug, Args)]
 pub(crate) struct Snapshot {
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ToolSource,
     /// Who approves; it is recorded
     #[arg(long, value_name = "NAME")]
     pub(super) approved_by: String,
@@ -130,7 +130,7 @@ pub(crate) struct Snapshot {
 #[derive(Debug, Args)]
 pub(crate) struct Approve {
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ToolSource,
     /// One server, or `kernel` for ids with their server
     pub(super) surface: String,
     /// The tools, by their names or ids
@@ -149,7 +149,7 @@ pub(crate) struct Approve {
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ToolSource,
     /// One server, or `kernel` for all of them
     #[arg(long, value_name = "SURFACE", default_value = "kernel")]
     pub(super) surface: String,

@@ -5,22 +5,23 @@ use weaver_policy::DriftClass;
 use weaver_text::escape;
 
 use super::args::Diff;
-use super::live::Live;
-use super::standing::Standing;
+use super::contract_standing::ContractStanding;
+use super::live_tools::LiveTools;
 use super::{ledger, output};
 use crate::{Exit, Failure};
 
 pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
-    let live = Live::look(&args.from, &args.surface)?;
+    let live = LiveTools::look(&args.from, &args.surface)?;
     let known = ledger::read(&live.config)?;
     let mut all = live.standings(&known);
-    let named = |one: &Standing<'_>| args.tools.iter().any(|id| id == one.tool.id().as_str());
+    let named =
+        |one: &ContractStanding<'_>| args.tools.iter().any(|id| id == one.tool.id().as_str());
     all.retain(|one| if args.tools.is_empty() { one.mismatch() } else { named(one) });
     if args.output.json {
         output::json(&json!({
             "ok": true,
             "surface": args.surface,
-            "tools": all.iter().map(Standing::as_json).collect::<Vec<_>>(),
+            "tools": all.iter().map(ContractStanding::as_json).collect::<Vec<_>>(),
             "away": live.away,
         }))?;
         return Ok(Exit::Ok);
@@ -35,7 +36,7 @@ pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
 }
 
 /// One tool with its changes, line by line.
-fn told(one: &Standing<'_>) -> String {
+fn told(one: &ContractStanding<'_>) -> String {
     let id = output::bold(&escape::line(one.tool.id().as_str()));
     let drift = one.drift();
     let class = drift.as_ref().and_then(weaver_policy::Drift::class).map(DriftClass::as_str);

@@ -4,13 +4,13 @@ use serde_json::json;
 use weaver_text::escape;
 
 use super::args::List;
-use super::live::Live;
-use super::standing::Standing;
+use super::contract_standing::ContractStanding;
+use super::live_tools::LiveTools;
 use super::{ledger, output};
 use crate::{Exit, Failure};
 
 pub(super) fn run(args: &List) -> Result<Exit, Failure> {
-    let live = Live::look(&args.from, &args.surface)?;
+    let live = LiveTools::look(&args.from, &args.surface)?;
     let known = ledger::read(&live.config)?;
     let all = live.standings(&known);
     if args.output.json {
@@ -18,7 +18,7 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
             "ok": true,
             "config": live.config.file.display().to_string(),
             "surface": args.surface,
-            "tools": all.iter().map(Standing::as_json).collect::<Vec<_>>(),
+            "tools": all.iter().map(ContractStanding::as_json).collect::<Vec<_>>(),
             "away": live.away,
             "left_out": live.left_out,
         }))?;

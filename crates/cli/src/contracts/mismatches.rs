@@ -4,17 +4,17 @@ use serde_json::json;
 use weaver_text::escape;
 
 use super::args::List;
-use super::live::Live;
-use super::standing::Standing;
+use super::contract_standing::ContractStanding;
+use super::live_tools::LiveTools;
 use super::{ledger, output};
 use crate::{Exit, Failure};
 
 pub(super) fn run(args: &List) -> Result<Exit, Failure> {
-    let live = Live::look(&args.from, &args.surface)?;
+    let live = LiveTools::look(&args.from, &args.surface)?;
     let known = ledger::read(&live.config)?;
     let mut all = live.standings(&known);
-    let compared = all.is_empty() || all.iter().any(Standing::compared);
-    all.retain(Standing::mismatch);
+    let compared = all.is_empty() || all.iter().any(ContractStanding::compared);
+    all.retain(ContractStanding::mismatch);
     let missing = missing(&live, &known, &args.surface);
     let exit = match (all.is_empty() && missing.is_empty(), live.away.is_empty()) {
         (false, _) => Exit::Failed,
@@ -25,7 +25,7 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
         output::json(&json!({
             "ok": exit == Exit::Ok,
             "surface": args.surface,
-            "mismatches": all.iter().map(Standing::as_json).collect::<Vec<_>>(),
+            "mismatches": all.iter().map(ContractStanding::as_json).collect::<Vec<_>>(),
             "missing": missing,
             "away": live.away,
         }))?;
@@ -57,7 +57,7 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
 }
 
 /// What was approved and is not there, of servers that are.
-fn missing(live: &Live, known: &weaver_agent_kernel::Baselines, surface: &str) -> Vec<String> {
+fn missing(live: &LiveTools, known: &weaver_agent_kernel::Baselines, surface: &str) -> Vec<String> {
     let approved = known.approved(surface).into_iter();
     let gone = approved.filter(|id| !live.tools.keys().any(|live| live.as_str() == *id));
     let away = |id: &str| live.away.keys().any(|name| id.split('.').next() == Some(name.as_str()));

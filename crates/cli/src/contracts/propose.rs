@@ -14,7 +14,7 @@ use weaver_types::CapabilityId;
 
 use super::super::tool_list;
 use super::args::Propose;
-use super::{Exit, Failure, live, output};
+use super::{Exit, Failure, live_tools, output};
 
 pub(super) fn run(args: &Propose) -> Result<Exit, Failure> {
     let DraftContracts { proposals, notes } = match args.tools.as_ref().or(args.file.as_ref()) {
@@ -62,15 +62,15 @@ fn from_servers(args: &Propose) -> Result<DraftContracts, Failure> {
     let config = config::load(&args.config)?;
     let mut servers = Vec::new();
     for name in &args.server {
-        servers.extend(live::wanted(&config, name)?);
+        servers.extend(live_tools::wanted(&config, name)?);
     }
     if args.server.is_empty() {
-        servers = live::wanted(&config, live::KERNEL)?;
+        servers = live_tools::wanted(&config, live_tools::KERNEL)?;
     }
     servers.sort_by(|a, b| a.name.cmp(&b.name));
     servers.dedup_by(|a, b| a.name == b.name);
     let mut found = DraftContracts { proposals: BTreeMap::new(), notes: Vec::new() };
-    for (name, listed) in live::ask(&config, &servers)? {
+    for (name, listed) in live_tools::ask(&config, &servers)? {
         match listed {
             Ok(tools) => tools.into_iter().for_each(|tool| found.add(tool)),
             Err(problem) => {

@@ -5,12 +5,12 @@ use weaver_agent_kernel::{BaselineState, suspicions};
 use weaver_types::Capability;
 
 use super::args::Snapshot;
-use super::live::Live;
+use super::live_tools::LiveTools;
 use super::{ledger, output};
 use crate::{Exit, Failure};
 
 pub(super) fn run(args: &Snapshot) -> Result<Exit, Failure> {
-    let live = Live::look(&args.from, &args.surface)?;
+    let live = LiveTools::look(&args.from, &args.surface)?;
     live.whole()?;
     let known = ledger::read(&live.config)?;
     // Words that speak to a model are approved one by one, by who has read them.

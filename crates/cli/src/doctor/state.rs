@@ -13,7 +13,7 @@ use weaver_types::ledger::LedgerError;
 
 use super::CheckContext;
 use super::health_check::HealthCheck;
-use crate::connect::{self, Place};
+use crate::connect::{self, ConnectedGateway};
 
 /// Up to how many events the log is verified while one waits.
 const VERIFIED: u64 = 100_000;
@@ -196,8 +196,8 @@ fn running(checked: &CheckContext, status: &DaemonStatus) -> Vec<HealthCheck> {
 }
 
 fn clients(checked: &CheckContext) -> HealthCheck {
-    let states =
-        Place::open(Some(&checked.config.file)).and_then(|place| connect::client_states(&place));
+    let states = ConnectedGateway::open(Some(&checked.config.file))
+        .and_then(|place| connect::client_states(&place));
     let states = match states {
         Ok(states) => states,
         Err(failure) => {

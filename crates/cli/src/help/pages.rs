@@ -38,7 +38,7 @@ pub(super) fn template() -> String {
 }
 
 /// What stands below the options of a command.
-pub(super) struct Page {
+pub(super) struct HelpPage {
     /// The command, without `weaver`.
     pub(super) command: &'static str,
     /// Command lines that work as they stand, beside the files that they name.
@@ -53,18 +53,18 @@ const fn page(
     command: &'static str,
     examples: &'static [&'static str],
     note: &'static str,
-) -> Page {
-    Page { command, examples, note, rare: &[] }
+) -> HelpPage {
+    HelpPage { command, examples, note, rare: &[] }
 }
 
-impl Page {
+impl HelpPage {
     const fn without(self, rare: &'static [&'static str]) -> Self {
         Self { rare, ..self }
     }
 }
 
 /// The pages, in the order of the commands.
-pub(super) const PAGES: &[Page] = &[
+pub(super) const PAGES: &[HelpPage] = &[
     page(
         "init",
         &["weaver init", "weaver init --yes --posture observe", "weaver init --json > review.json"],

@@ -75,8 +75,8 @@ pub(super) fn review(review: &mut Review, selection: &Selection) -> Result<(), F
 }
 
 /// Applies `3a` or `3-5h`.
-fn change(review: &mut Review, word: &str) -> Result<(), Unclear> {
-    let unclear = || Unclear(format!("`{word}` is not a number with a, h or d"));
+fn change(review: &mut Review, word: &str) -> Result<(), UnclearAnswer> {
+    let unclear = || UnclearAnswer(format!("`{word}` is not a number with a, h or d"));
     let letter = word.chars().last().ok_or_else(unclear)?;
     let permission = match letter {
         'a' => Permission::Allow,
@@ -89,18 +89,18 @@ fn change(review: &mut Review, word: &str) -> Result<(), Unclear> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
     let (first, last) = (number(first).ok_or_else(unclear)?, number(last).ok_or_else(unclear)?);
     let rows = review.rows().get(first - 1..last);
-    let rows = rows.ok_or_else(|| Unclear(format!("there is no tool {last}")))?;
+    let rows = rows.ok_or_else(|| UnclearAnswer(format!("there is no tool {last}")))?;
     let ids: Vec<String> = rows.iter().map(|row| row.id.to_string()).collect();
     for id in ids {
-        review.set(&id, permission).map_err(|error| Unclear(error.to_string()))?;
+        review.set(&id, permission).map_err(|error| UnclearAnswer(error.to_string()))?;
     }
     Ok(())
 }
 
 /// What was typed and means nothing.
-struct Unclear(String);
+struct UnclearAnswer(String);
 
-impl std::fmt::Display for Unclear {
+impl std::fmt::Display for UnclearAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }

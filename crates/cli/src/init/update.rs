@@ -9,7 +9,7 @@ use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock};
 
 use super::args::{Init, Update as Args};
-use super::{ask, found, questions, secrets};
+use super::{ask, found_servers, questions, secrets};
 use crate::output::OutputFormat;
 use crate::policy::signing::with_key_hint;
 use crate::shared_args::{Json, PassphraseFrom};
@@ -36,10 +36,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let file = config_path::absolute(args.config.as_deref())?;
     let now = SystemClock::default().now();
     let update = Update::open(&file, now)?;
-    let files = update.unknown_servers(found::files(&args.from)?);
+    let files = update.unknown_servers(found_servers::files(&args.from)?);
     let taken = TakenNames { servers: update.names(), variables: update.variables() };
-    let mut selection = found::selection(&files, &taken);
-    output::aside(&found::told(&files, &selection));
+    let mut selection = found_servers::selection(&files, &taken);
+    output::aside(&found_servers::told(&files, &selection));
     let servers = update.listing_servers(&selection)?;
     output::aside(&format!("starting {} servers …\n", servers.len()));
     let changes = update.changes(ask(update.config(), &servers, args.timeout)?);

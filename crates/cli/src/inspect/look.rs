@@ -25,6 +25,12 @@ pub(super) struct Look<'a> {
     pub(super) raw: &'a RawResult,
 }
 
+/// A frame, and how much of a context it takes.
+pub(super) struct MeasuredFrame {
+    pub(super) frame: Frame,
+    pub(super) size: Size,
+}
+
 /// How much of a context something takes.
 pub(super) struct Size {
     pub(super) chars: usize,
@@ -34,7 +40,7 @@ pub(super) struct Size {
 
 impl Look<'_> {
     /// The frame of a mode, and its size.
-    pub(super) fn frame(&self, mode: ResponseMode) -> Result<(Frame, Size), Failure> {
+    pub(super) fn frame(&self, mode: ResponseMode) -> Result<MeasuredFrame, Failure> {
         let call = CallId::parse("call_0000000000000000").map_err(inside)?;
         let capability = capability().map_err(inside)?;
         let now = SystemClock::default().now();
@@ -64,7 +70,7 @@ impl Look<'_> {
             _ => serde_json::to_string(&frame).map_err(inside)?,
         };
         let size = self.size(&text);
-        Ok((frame, size))
+        Ok(MeasuredFrame { frame, size })
     }
 
     pub(super) fn size(&self, text: &str) -> Size {

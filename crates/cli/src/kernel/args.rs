@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use weaver_types::{AgentId, SafetyClass};
 
-use crate::contracts::args::From;
+use crate::contracts::args::ToolSource;
 use crate::shared_args::{Json, word};
 
 const EXAMPLES: &str = "\
@@ -19,17 +19,17 @@ See the tools that only read locally, and those that one agent may use:
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Kernel {
     /// Show documents, servers, agents and caps; connects nothing
-    Info(Plain),
+    Info(KernelArgs),
     /// List the decision keys, and the namespaces that capabilities stand in; connects nothing
-    Namespaces(Plain),
+    Namespaces(KernelArgs),
     /// List the tools of the servers as the signed contracts make them
     Tools(Tools),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Plain {
+pub(crate) struct KernelArgs {
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ToolSource,
     #[command(flatten)]
     pub(super) output: Json,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Plain {
 #[derive(Debug, Args)]
 pub(crate) struct Tools {
     #[command(flatten)]
-    pub(super) from: From,
+    pub(super) from: ToolSource,
     /// Only tools of this class or below: read_only, local_write, network, destructive
     #[arg(long, value_name = "CLASS", value_parser = word::<SafetyClass>)]
     pub(super) safety: Option<SafetyClass>,

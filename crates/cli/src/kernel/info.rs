@@ -6,11 +6,11 @@ use weaver_policy::PolicySet;
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock};
 
-use super::args::Plain;
+use super::args::KernelArgs;
 use super::output;
 use crate::{Exit, Failure};
 
-pub(super) fn run(args: &Plain) -> Result<Exit, Failure> {
+pub(super) fn run(args: &KernelArgs) -> Result<Exit, Failure> {
     let config = config::load(&args.from.config)?;
     let now = SystemClock::default().now();
     let policy = config::load_policy(&config, args.from.unsigned_development, now)?;

@@ -4,11 +4,11 @@ use serde_json::json;
 use weaver_gateway::config;
 use weaver_types::DecisionKey;
 
-use super::args::Plain;
+use super::args::KernelArgs;
 use super::output;
 use crate::{Exit, Failure};
 
-pub(super) fn run(args: &Plain) -> Result<Exit, Failure> {
+pub(super) fn run(args: &KernelArgs) -> Result<Exit, Failure> {
     let config = config::load(&args.from.config)?;
     let servers = config.upstreams.iter().map(|one| one.name.to_string());
     let own = (!config.tools.is_empty()).then(|| config::TOOLS.to_owned());

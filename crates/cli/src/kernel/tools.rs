@@ -9,11 +9,11 @@ use weaver_types::Capability;
 
 use super::args::Tools;
 use super::output;
-use crate::contracts::live::{KERNEL, Live};
+use crate::contracts::live_tools::{KERNEL, LiveTools};
 use crate::{Exit, Failure};
 
 pub(super) fn run(args: &Tools) -> Result<Exit, Failure> {
-    let mut live = Live::look(&args.from, KERNEL)?;
+    let mut live = LiveTools::look(&args.from, KERNEL)?;
     let registry = registered(&mut live);
     let mut tools = Vec::new();
     for entry in registry.list_all() {
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Tools) -> Result<Exit, Failure> {
 }
 
 /// The tools as the gateway's kernel holds them: what it refuses is left out and named.
-fn registered(live: &mut Live) -> Registry {
+fn registered(live: &mut LiveTools) -> Registry {
     let registry = Registry::new();
     let nobody = || Err(DriverError::Failed("this lists and executes nothing".to_owned()));
     for tool in live.tools.values() {
@@ -56,7 +56,7 @@ fn registered(live: &mut Live) -> Registry {
     registry
 }
 
-fn told(tool: &Capability, live: &Live) -> Value {
+fn told(tool: &Capability, live: &LiveTools) -> Value {
     let spec = tool.spec();
     let principal = live.policy.principal(&live.config.principal);
     json!({
@@ -83,7 +83,7 @@ fn told(tool: &Capability, live: &Live) -> Value {
     })
 }
 
-fn listed(tools: &[Arc<Capability>], live: &Live) -> String {
+fn listed(tools: &[Arc<Capability>], live: &LiveTools) -> String {
     let wide = tools.iter().map(|tool| tool.id().as_str().chars().count()).max().unwrap_or(0);
     let mut out = String::new();
     for tool in tools {

@@ -40,7 +40,7 @@ pub(crate) enum Memory {
     /// Print the entry of a key
     Get(Get),
     /// Store a value, a fact or an episode
-    Put(Put),
+    Put(PutArgs),
     /// Forget the entry of a key, or everything that has expired
     Forget(Forget),
     /// Choose which of several claims about a fact is right
@@ -98,7 +98,7 @@ pub(crate) struct Get {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Put {
+pub(crate) struct PutArgs {
     /// The key; of an episode, which has none, its text
     pub(super) key: String,
     /// The value: JSON, otherwise text; `-` reads it from standard input

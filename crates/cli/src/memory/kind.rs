@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::report;
 
 /// Where a listing goes on: a kind, and the key after which.
-pub(super) type After = (EntryKind, Option<String>);
+pub(super) type ListCursor = (EntryKind, Option<String>);
 
 /// Up to `limit` entries of a kind after a key, and where the next page begins.
 pub(super) fn page(
     memory: &Memory,
-    (kind, after): &After,
+    (kind, after): &ListCursor,
     limit: usize,
 ) -> Result<(Vec<Value>, Option<String>), MemoryError> {
     let after = after.as_deref();
@@ -30,7 +30,7 @@ pub(super) fn following(kind: EntryKind, only: Option<EntryKind>) -> Option<Entr
 }
 
 /// Reads `kind/key`.
-pub(super) fn place(text: &str) -> Option<After> {
+pub(super) fn place(text: &str) -> Option<ListCursor> {
     let (kind, key) = text.split_once('/')?;
     let kind = EntryKind::ALL.into_iter().find(|known| known.as_str() == kind)?;
     Some((kind, Some(key.to_owned()).filter(|key| !key.is_empty())))

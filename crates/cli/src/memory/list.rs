@@ -4,7 +4,7 @@ use contextweaver::memory::EntryKind;
 use serde_json::{Value, json};
 
 use super::args::List;
-use super::kind::{After, following, page, place};
+use super::kind::{ListCursor, following, page, place};
 use super::store::{existing, failed};
 use super::{output, report};
 use crate::{Exit, Failure};
@@ -43,7 +43,7 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn start(args: &List) -> Result<After, Failure> {
+fn start(args: &List) -> Result<ListCursor, Failure> {
     let wrong = |message: &str| {
         let next = "give the `next` of the page before, for example value/user_preference";
         Failure::new(Exit::Usage, "memory.after", message).next(next)

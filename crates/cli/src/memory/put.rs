@@ -2,15 +2,13 @@
 
 use std::io;
 
-use contextweaver::memory::{
-    EntryKind, EpisodicStore, FactStore, Memory, MemoryError, Put as With,
-};
+use contextweaver::memory::{EntryKind, EpisodicStore, FactStore, Memory, MemoryError, PutOptions};
 use serde_json::{Value, json};
 use weaver_gateway::bounded_file;
 use weaver_text::escape;
 use weaver_types::{Integrity, Label};
 
-use super::args::Put;
+use super::args::PutArgs;
 use super::output;
 use super::store::{any, failed};
 use crate::{Exit, Failure};
@@ -18,14 +16,14 @@ use crate::{Exit, Failure};
 /// The largest value that is read from standard input, in bytes.
 const MAX_INPUT: usize = 1024 * 1024;
 
-pub(super) fn run(args: &Put) -> Result<Exit, Failure> {
+pub(super) fn run(args: &PutArgs) -> Result<Exit, Failure> {
     let value = value(args)?;
     let memory = any(&args.place)?;
     let integrity = if args.trusted { Integrity::Trusted } else { Integrity::Untrusted };
-    let with = With {
+    let with = PutOptions {
         ttl: args.ttl,
         confidence: args.confidence,
-        ..With::new(args.source.clone())
+        ..PutOptions::new(args.source.clone())
             .in_session(args.session.clone())
             .labelled(Label::of(args.confidentiality, integrity))
     };
@@ -42,9 +40,9 @@ pub(super) fn run(args: &Put) -> Result<Exit, Failure> {
 
 fn write(
     memory: &Memory,
-    args: &Put,
+    args: &PutArgs,
     value: Value,
-    with: &With,
+    with: &PutOptions,
 ) -> Result<(String, Option<u32>), MemoryError> {
     let key = args.key.clone();
     Ok(match args.kind {
@@ -63,7 +61,7 @@ fn write(
     })
 }
 
-fn value(args: &Put) -> Result<Value, Failure> {
+fn value(args: &PutArgs) -> Result<Value, Failure> {
     let usage = |message: &str, next: &str| {
         Err(Failure::new(Exit::Usage, "memory.usage", message).next(next))
     };

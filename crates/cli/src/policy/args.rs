@@ -188,7 +188,7 @@ pub(crate) struct Decide {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Expected {
+pub(crate) enum ExpectedAnswer {
     /// Somebody can
     Yes,
     /// Nobody can
@@ -253,7 +253,7 @@ pub(crate) struct Ask {
     pub(super) catalogue: Option<PathBuf>,
     /// Exit with 1 unless this is the answer
     #[arg(long)]
-    pub(super) expect: Option<Expected>,
+    pub(super) expect: Option<ExpectedAnswer>,
     #[command(flatten)]
     pub(super) output: Json,
 }

@@ -5,7 +5,7 @@ use weaver_policy_analysis::{Reachability, ReachabilityQuery};
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock, Timestamp};
 
-use super::args::{Ask, Expected};
+use super::args::{Ask, ExpectedAnswer};
 use super::{catalogue, documents};
 use crate::{Exit, Failure, output};
 
@@ -25,8 +25,8 @@ pub(super) fn run(args: &Ask) -> Result<Exit, Failure> {
     }
     let as_expected = match (args.expect, &answer) {
         (None, _)
-        | (Some(Expected::Yes), Reachability::Reachable { .. })
-        | (Some(Expected::No), Reachability::Unreachable { .. }) => true,
+        | (Some(ExpectedAnswer::Yes), Reachability::Reachable { .. })
+        | (Some(ExpectedAnswer::No), Reachability::Unreachable { .. }) => true,
         (Some(_), _) => false,
     };
     Ok(if as_expected { Exit::Ok } else { Exit::Failed })

@@ -49,9 +49,9 @@ fn recorded(path: &std::path::Path) -> Result<Value, Failure> {
 }
 
 /// The explanation, with the id of its request and the form that hosts show.
-type Explained = (Explanation, String, Value);
+type ExplainedRequest = (Explanation, String, Value);
 
-fn explained(set: &PolicySet, request: &RecordedRequest) -> Result<Explained, RequestError> {
+fn explained(set: &PolicySet, request: &RecordedRequest) -> Result<ExplainedRequest, RequestError> {
     let capability = request.capability(set)?;
     let query = request.query(&capability);
     let denial = serde_json::to_value(explain::explain_denial(set, &query));
@@ -60,7 +60,7 @@ fn explained(set: &PolicySet, request: &RecordedRequest) -> Result<Explained, Re
 }
 
 fn show(
-    (explanation, id, denial): &Explained,
+    (explanation, id, denial): &ExplainedRequest,
     reproduced: Option<bool>,
     set: &PolicySet,
     format: OutputFormat,

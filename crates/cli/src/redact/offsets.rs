@@ -1,4 +1,4 @@
-//! From bytes to characters.
+//! Converts byte offsets to character offsets.
 
 /// Turns ascending byte offsets of one text into character offsets, in one pass over the text.
 pub(super) struct Offsets<'t> {

@@ -96,7 +96,7 @@ pub(crate) struct Stats {
 
 /// In which form events are exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum As {
+pub(crate) enum ExportForm {
     /// Header, salt and payload of each event exactly: what another verifier reads
     Jsonl,
     /// One run as the public contract TraceBundle; needs run:ID
@@ -122,7 +122,7 @@ pub(crate) struct Export {
     pub(super) store: Store,
     /// The form
     #[arg(long = "as", value_name = "FORM")]
-    pub(super) form: As,
+    pub(super) form: ExportForm,
     /// The new file; without it, standard output
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,

@@ -12,9 +12,9 @@ use weaver_trace_store::verify::Prove;
 use weaver_types::ledger::Head;
 use weaver_types::{OsRandom, random_text};
 
-use super::believed::{self, refused};
 use super::proof_args::Checkpoint as Args;
-use super::synced;
+use super::synced_head;
+use super::trust_files::{self, refused};
 use crate::shared_args::PassphraseFrom;
 use crate::{Exit, Failure, output};
 
@@ -50,8 +50,8 @@ pub(super) fn sign(
 ) -> Result<(Note, Checkpoint, VerifierKey, Reader), Failure> {
     let failed = |error| refused(Some(store), error);
     drop(super::open(store)?);
-    let signer = believed::signer(key, passphrase)?;
-    let (log, head) = synced::head(store)?;
+    let signer = trust_files::signer(key, passphrase)?;
+    let (log, head) = synced_head::head(store)?;
     let memory = memory::beside(key, &head.log);
     let checkpoint = remembered(&memory, &log, &head)?;
     let note = checkpoint.sign(&signer).map_err(failed)?;
@@ -86,7 +86,7 @@ fn extends(path: &Path, now: &Checkpoint, log: &dyn Prove, store: &Path) -> Resu
     if !path.exists() {
         return Ok(());
     }
-    let (_, before) = believed::note(path)?;
+    let (_, before) = trust_files::note(path)?;
     let differs = |what: &str| {
         let message = format!("{}: {what}; nothing was written", path.display());
         Err(Failure::new(Exit::Failed, "trace.published_differs", message)

@@ -7,16 +7,16 @@ use weaver_trace_store::checkpoint::{Checkpoint, Conflict, Equivocation, Verifie
 use weaver_trace_store::verify::Prove as Proves;
 use weaver_types::LogId;
 
-use super::believed::{self, refused};
 use super::open;
 use super::proof_args::Prove;
 use super::prove::{no_key, write};
+use super::trust_files::{self, refused};
 use crate::{Exit, Failure, output};
 
 pub(super) fn make(args: &Prove, one: &Path, other: &Path) -> Result<Exit, Failure> {
     let store = args.store.as_deref();
     let failed = |error| refused(store, error);
-    let ((one, said), (other, _)) = (believed::note(one)?, believed::note(other)?);
+    let ((one, said), (other, _)) = (trust_files::note(one)?, trust_files::note(other)?);
     let key = key(args, &said.origin)?;
     let log = store.map(open).transpose()?;
     let log = log.as_ref().map(|log| log as &dyn Proves);
@@ -38,7 +38,7 @@ pub(super) fn check(args: &Prove, bytes: &[u8]) -> Result<Exit, Failure> {
 }
 
 fn key(args: &Prove, log: &LogId) -> Result<VerifierKey, Failure> {
-    Ok(believed::trust(&args.believed, log)?.ok_or_else(no_key)?.log)
+    Ok(trust_files::trust(&args.believed, log)?.ok_or_else(no_key)?.log)
 }
 
 fn report(args: &Prove, conflict: &Conflict) -> Result<(), Failure> {

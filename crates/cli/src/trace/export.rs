@@ -11,11 +11,11 @@ use weaver_trace_store::query::Filter;
 use weaver_types::signature::{Envelope, Kind};
 use weaver_types::{Clock as _, SystemClock};
 
-use super::args::{As, Export};
+use super::args::{Export, ExportForm};
 use super::log::{Log, filter, not_exported};
 use crate::{Exit, Failure};
 
-impl As {
+impl ExportForm {
     fn form(self) -> Form {
         match self {
             Self::Jsonl => Form::Jsonl,
@@ -30,7 +30,7 @@ impl As {
 
 pub(super) fn run(args: &Export) -> Result<Exit, Failure> {
     let filter = filter(&args.terms)?;
-    if args.key.is_some() && args.form != As::Bundle {
+    if args.key.is_some() && args.form != ExportForm::Bundle {
         let message = "only a bundle is signed";
         return Err(Failure::new(Exit::Usage, "export.unsigned", message)
             .next("leave out --key, or ask for --as bundle"));

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use weaver_gateway::publish::status::{Reached, Status, Trouble};
+use weaver_gateway::publish::status::{Status, TargetStatus, Trouble};
 use weaver_text::escape;
 use weaver_types::ledger::Head;
 use weaver_types::{Digest, LogId};
@@ -69,7 +69,7 @@ fn text(status: &Status) -> String {
     lines.iter().map(|line| format!("{}\n", escape::line(line))).collect()
 }
 
-fn target(name: &str, reached: &Reached) -> String {
+fn target(name: &str, reached: &TargetStatus) -> String {
     let last = match (reached.size, reached.at) {
         (Some(size), Some(at)) => format!("{size} events at {}", at.rfc3339()),
         _ => "nothing yet".to_owned(),

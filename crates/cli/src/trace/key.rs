@@ -8,8 +8,8 @@ use weaver_trace_store::checkpoint::{KeyChange, KeyHistory, VerifierKey};
 use weaver_types::ledger::{Batch, Durability, Ledger as _, NewEvent};
 use weaver_types::{Clock as _, EventKind, SystemClock};
 
-use super::believed::{self, refused};
 use super::proof_args::{Change, Key};
+use super::trust_files::{self, refused};
 use super::writing;
 use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
@@ -57,7 +57,7 @@ fn apply(args: &Change, what: &KeyAction<'_>) -> Result<Exit, Failure> {
         KeyAction::Declare | KeyAction::End => None,
     };
     drop(super::open(store)?);
-    let signer = believed::signer(&args.key, &args.passphrase)?;
+    let signer = trust_files::signer(&args.key, &args.passphrase)?;
     // Nobody waits for the ledger while somebody types.
     let opened = writing::open(store, "weaver trace key")?;
     let ledger = &opened.ledger;

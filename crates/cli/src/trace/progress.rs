@@ -1,4 +1,4 @@
-//! How far a long command is, on a terminal.
+//! Shows the progress of a long command on a terminal.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;

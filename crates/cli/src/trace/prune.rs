@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use weaver_trace_store::index::Index;
-use weaver_trace_store::retention::{LEAST_AGE, Retention, RetentionError, Rule, Sweep, Tally};
+use weaver_trace_store::retention::{
+    LEAST_AGE, Retention, RetentionError, Rule, Sweep, SweepTally,
+};
 use weaver_types::{Clock as _, SystemClock, Tenant};
 
 use super::progress::Progress;
@@ -27,7 +29,7 @@ pub(super) fn run(args: &Prune) -> Result<Exit, Failure> {
     let ledger = &opened.ledger;
     let now = SystemClock::default().now();
     let mut sweep = Sweep::resume(ledger, retention, &args.by, now).map_err(failed)?;
-    let mut tally = Tally::default();
+    let mut tally = SweepTally::default();
     let mut progress = Progress::new("looked at");
     let mut go_on = || -> Result<bool, RetentionError> {
         let Some(step) = sweep.step(ledger, &[Tenant::default()])? else { return Ok(false) };
@@ -73,7 +75,7 @@ fn leaves_behind(store: &Path) -> Result<bool, Failure> {
     Ok(std::fs::metadata(PathBuf::from(log)).is_ok_and(|log| log.len() > 0))
 }
 
-fn report(args: &Prune, tally: &Tally, left: bool) -> Result<(), Failure> {
+fn report(args: &Prune, tally: &SweepTally, left: bool) -> Result<(), Failure> {
     let total = tally.total();
     if args.output.json {
         let reasons: BTreeMap<&str, u64> =

@@ -13,9 +13,9 @@ use weaver_trace_store::project::Subject;
 use weaver_trace_store::verify::Source as _;
 use weaver_types::CallId;
 
-use super::believed::{self, refused};
 use super::proof_args::{Prove, TrustArgs};
 use super::prove::{no_key, write};
+use super::trust_files::{self, refused};
 use super::{checkpoint, open, why};
 use crate::{Exit, Failure, output};
 
@@ -84,8 +84,8 @@ fn covering(
     store: &Path,
 ) -> Result<(Reader, Note, Checkpoint, Option<Trust>), Failure> {
     if let Some(path) = &args.checkpoint {
-        let (note, said) = believed::note(path)?;
-        let trust = believed::trust(&args.believed, &said.origin)?;
+        let (note, said) = trust_files::note(path)?;
+        let trust = trust_files::trust(&args.believed, &said.origin)?;
         return Ok((open(store)?, note, said, trust));
     }
     let TrustArgs { key, until, witness, .. } = &args.believed;
@@ -114,7 +114,7 @@ pub(super) fn check(args: &Prove, bytes: &[u8]) -> Result<Exit, Failure> {
     let failed = |error| refused(None, error);
     let receipt = Receipt::parse(bytes).map_err(failed)?;
     let said = Checkpoint::parse(receipt.checkpoint.text()).map_err(failed)?;
-    let trust = believed::trust(&args.believed, &said.origin)?.ok_or_else(no_key)?;
+    let trust = trust_files::trust(&args.believed, &said.origin)?.ok_or_else(no_key)?;
     let report = receipt.verify(&trust).map_err(failed)?;
     if args.output.json {
         output::json(&as_json(&report))?;
@@ -141,7 +141,7 @@ fn as_json(report: &ReceiptReport) -> serde_json::Value {
         "log": report.verified.checkpoint.origin,
         "size": report.verified.checkpoint.size,
         "key": report.verified.key.to_string(),
-        "witnesses": believed::witnesses(&report.verified),
+        "witnesses": trust_files::witnesses(&report.verified),
         "ended": report.ended(),
         "events": events.collect::<Vec<_>>(),
     })

@@ -8,7 +8,7 @@ use weaver_trace_store::Reader;
 use weaver_types::Tenant;
 use weaver_types::ledger::{LedgerError, MAX_PAGE, Namespace, Record};
 
-use super::observed::ObservedDecisions;
+use super::observed_decisions::ObservedDecisions;
 use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 

@@ -8,12 +8,12 @@ use weaver_gateway::bounded_file;
 use weaver_trace_store::verify::{Report, TrustAnchor, VerifyError, verify_against};
 use weaver_types::ledger::Head;
 
-use super::believed;
 use super::head::PrintedHead;
-use super::observed::ObservedDecisions;
+use super::observed_decisions::ObservedDecisions;
 use super::progress::Progress;
 use super::proof_args::Verify;
 use super::runs;
+use super::trust_files;
 use crate::output::OutputFormat;
 use crate::{Exit, Failure, output};
 
@@ -22,9 +22,9 @@ const MAX_HEAD: usize = 16 * 1024;
 
 pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
     let earlier = args.head.as_deref().map(read_head).transpose()?;
-    let signed = args.checkpoint.as_deref().map(believed::note).transpose()?;
+    let signed = args.checkpoint.as_deref().map(trust_files::note).transpose()?;
     let trust = match &signed {
-        Some((_, said)) => believed::trust(&args.believed, &said.origin)?,
+        Some((_, said)) => trust_files::trust(&args.believed, &said.origin)?,
         None if args.believed.key.is_some() => {
             let message = "a key verifies nothing without a checkpoint";
             return Err(Failure::new(Exit::Usage, "trace.no_checkpoint", message)
@@ -116,7 +116,7 @@ fn print_json(
         "earlier": report.earlier,
         "checkpoint": report.checkpoint.as_ref().map(|verified| json!({
             "key": verified.key.to_string(),
-            "witnesses": believed::witnesses(verified),
+            "witnesses": trust_files::witnesses(verified),
         })),
         "observed": observed.json(),
         "runs": { "proven": runs.proven, "pruned": runs.pruned },

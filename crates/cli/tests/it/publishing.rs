@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_trace_store::checkpoint::{
-    KeyChange, KeyUse, Note, Receipt, Trust, Verified, VerifierKey, cosign,
+    KeyChange, KeyUse, Note, Receipt, Trust, VerifiedCheckpoint, VerifierKey, cosign,
 };
 use weaver_trace_store::verify::verify;
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
@@ -192,7 +192,7 @@ fn a_checkpoint_reaches_file_command_and_address() {
     let reader = reader(&folder);
     for file in ["latest.txt", "out.txt"] {
         let note = note(&folder, file).unwrap();
-        let Verified { checkpoint, .. } = wanted.open(&note).unwrap();
+        let VerifiedCheckpoint { checkpoint, .. } = wanted.open(&note).unwrap();
         assert_eq!(checkpoint.head(), reader.head().unwrap(), "{file}");
     }
     verify(

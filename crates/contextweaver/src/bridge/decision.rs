@@ -1,4 +1,4 @@
-//! What a kind of decision needs to be shown.
+//! The context that each kind of decision requires.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! From a decision and its circumstances to what is shown.
+//! Plans the context that is shown for a decision.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What a card says about the effects of an item.
+//! The notice on a card about the effects of an item.
 
 use serde::Serialize;
 use weaver_types::{Effects, Impact, World};

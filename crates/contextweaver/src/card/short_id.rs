@@ -20,7 +20,7 @@ fn digits(id: &str) -> Option<&str> {
     (digits.len() == DIGITS && digits.bytes().all(hex)).then_some(digits)
 }
 
-/// The id with only so many characters of it left.
+/// The id, with `readable` of its characters.
 pub(super) fn cut(id: &CapabilityId, readable: usize) -> String {
     let visible = |c: char| if c.is_ascii_graphic() && c != '~' { c } else { '-' };
     let head: String = id.as_str().chars().take(readable).map(visible).collect();

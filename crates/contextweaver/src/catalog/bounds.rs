@@ -1,4 +1,4 @@
-//! How large an item may be.
+//! The limits on the size of an item.
 
 use serde_json::{Map, Value};
 use weaver_types::canonical::{self, Profile};

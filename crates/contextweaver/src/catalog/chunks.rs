@@ -83,7 +83,7 @@ impl Chunks {
     }
 }
 
-type Flat<'a> = std::iter::FlatMap<
+type ItemIter<'a> = std::iter::FlatMap<
     std::slice::Iter<'a, Arc<Chunk>>,
     std::slice::Iter<'a, Arc<SelectableItem>>,
     fn(&'a Arc<Chunk>) -> std::slice::Iter<'a, Arc<SelectableItem>>,
@@ -92,7 +92,7 @@ type Flat<'a> = std::iter::FlatMap<
 /// The items of a catalog in the order of their ids.
 #[derive(Debug, Clone)]
 pub struct Items<'a> {
-    inner: Flat<'a>,
+    inner: ItemIter<'a>,
     left: usize,
 }
 

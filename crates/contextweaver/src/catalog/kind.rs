@@ -1,4 +1,4 @@
-//! What sort of thing an item is.
+//! The kinds of items.
 
 use std::fmt;
 use std::str::FromStr;

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use weaver_text::{confusable, escape};
 
-use crate::catalog::load::Loaded;
+use crate::catalog::load::LoadedCatalog;
 use crate::catalog::{ItemKind, SelectableItem, shown};
 use crate::error::CatalogError;
 
@@ -68,7 +68,7 @@ pub struct Finding {
     pub next: &'static str,
 }
 
-impl Loaded {
+impl LoadedCatalog {
     /// Everything that is wrong with what was read: entries that are no items, items over a bound,
     /// and what [`lint()`] finds in the rest.
     #[must_use]

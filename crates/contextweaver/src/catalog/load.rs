@@ -149,7 +149,7 @@ impl Source<'_> {
 
 /// One entry of a text: where it stands, and the item, or why it is not one.
 #[derive(Debug)]
-pub struct Entry {
+pub struct CatalogEntry {
     /// `line 3`, `entry 3` (from 0), `GET /pets`.
     pub place: String,
     /// The item.
@@ -158,14 +158,14 @@ pub struct Entry {
 
 /// What a text holds.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedCatalog {
     /// The format that it was read in.
     pub format: CatalogFormat,
     /// Its entries, in their order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<CatalogEntry>,
 }
 
-impl Loaded {
+impl LoadedCatalog {
     /// All of it as a catalog.
     ///
     /// # Errors
@@ -173,7 +173,7 @@ impl Loaded {
     /// is taken.
     pub fn catalog(self) -> Result<Catalog, CatalogError> {
         let mut catalog = Catalog::new();
-        for Entry { place, item } in self.entries {
+        for CatalogEntry { place, item } in self.entries {
             let added = item.and_then(|item| catalog.insert(item));
             added.map_err(|source| CatalogError::At { place, source: Box::new(source) })?;
         }
@@ -182,12 +182,12 @@ impl Loaded {
 }
 
 /// Reads a text. An entry that is no item is kept as its error, so that all of them can be told at
-/// once; [`Loaded::catalog`] ends at the first.
+/// once; [`LoadedCatalog::catalog`] ends at the first.
 ///
 /// # Errors
 /// [`CatalogError`], when the text as a whole cannot be read: no JSON or YAML, a format that it does
 /// not have, an OpenAPI version that is not known.
-pub fn read(text: &str, source: Source<'_>) -> Result<Loaded, CatalogError> {
+pub fn read(text: &str, source: Source<'_>) -> Result<LoadedCatalog, CatalogError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let format = source.format.unwrap_or_else(|| detect::of_text(text));
     let entries = match format {
@@ -199,27 +199,27 @@ pub fn read(text: &str, source: Source<'_>) -> Result<Loaded, CatalogError> {
         _ if source.format.is_none() => return read_value(&json(text)?, source),
         _ => of_value(format, &json(text)?, source.namespace)?,
     };
-    Ok(Loaded { format, entries })
+    Ok(LoadedCatalog { format, entries })
 }
 
 /// Reads a value that was parsed before, as [`read`] reads a text.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_value(value: &Value, source: Source<'_>) -> Result<Loaded, CatalogError> {
+pub fn read_value(value: &Value, source: Source<'_>) -> Result<LoadedCatalog, CatalogError> {
     let format = match source.format {
         Some(CatalogFormat::Yaml) | None => detect::of_value(value)?,
         Some(format) => format,
     };
     let entries = of_value(format, value, source.namespace)?;
-    Ok(Loaded { format, entries })
+    Ok(LoadedCatalog { format, entries })
 }
 
 fn of_value(
     format: CatalogFormat,
     value: &Value,
     namespace: Option<&str>,
-) -> Result<Vec<Entry>, CatalogError> {
+) -> Result<Vec<CatalogEntry>, CatalogError> {
     match (format, format.provider()) {
         (CatalogFormat::OpenApi, _) => openapi::read(value, namespace),
         (CatalogFormat::Mcp, _) => mcp::read(value, namespace),
@@ -229,7 +229,7 @@ fn of_value(
 }
 
 /// Our own items.
-fn items(value: &Value) -> Result<Vec<Entry>, CatalogError> {
+fn items(value: &Value) -> Result<Vec<CatalogEntry>, CatalogError> {
     snapshot::verify(value)?;
     let list = value.get("items").unwrap_or(value);
     let one = list.get("id").is_some_and(Value::is_string).then(|| std::slice::from_ref(list));
@@ -238,7 +238,7 @@ fn items(value: &Value) -> Result<Vec<Entry>, CatalogError> {
     let entry = |(at, value): (usize, &Value)| {
         let form: Result<ItemForm, _> = serde::Deserialize::deserialize(value);
         let item = form.map_err(CatalogError::Json).and_then(ItemForm::item);
-        Entry { place: format!("entry {at}"), item }
+        CatalogEntry { place: format!("entry {at}"), item }
     };
     Ok(list.iter().enumerate().map(entry).collect())
 }
@@ -247,7 +247,7 @@ fn tools(
     format: Format,
     value: &Value,
     namespace: Option<&str>,
-) -> Result<Vec<Entry>, CatalogError> {
+) -> Result<Vec<CatalogEntry>, CatalogError> {
     let list = value.get("tools").unwrap_or(value);
     if !list.is_array() {
         return Err(CatalogError::NoList { wanted: "an array of tools" });
@@ -261,14 +261,16 @@ fn tools(
             item.effects = None;
             item
         });
-        Entry { place: format!("entry {at}"), item }
+        CatalogEntry { place: format!("entry {at}"), item }
     };
     Ok(drafts.into_iter().enumerate().map(entry).collect())
 }
 
-fn lines(text: &str) -> Vec<Entry> {
+fn lines(text: &str) -> Vec<CatalogEntry> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines.map(|(at, text)| Entry { place: format!("line {}", at + 1), item: line(text) }).collect()
+    lines
+        .map(|(at, text)| CatalogEntry { place: format!("line {}", at + 1), item: line(text) })
+        .collect()
 }
 
 fn line(line: &str) -> Result<SelectableItem, CatalogError> {
@@ -285,11 +287,11 @@ fn line(line: &str) -> Result<SelectableItem, CatalogError> {
     form.item()
 }
 
-fn skill(text: &str, source: Source<'_>) -> Result<Loaded, CatalogError> {
+fn skill(text: &str, source: Source<'_>) -> Result<LoadedCatalog, CatalogError> {
     let (front, _) = skill::parts(text)?;
     let item = skill::item(&yaml(front)?, source.namespace);
-    let entries = vec![Entry { place: "SKILL.md".to_owned(), item }];
-    Ok(Loaded { format: CatalogFormat::Skill, entries })
+    let entries = vec![CatalogEntry { place: "SKILL.md".to_owned(), item }];
+    Ok(LoadedCatalog { format: CatalogFormat::Skill, entries })
 }
 
 fn json(text: &str) -> Result<Value, CatalogError> {

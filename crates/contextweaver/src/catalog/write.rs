@@ -12,7 +12,7 @@ use crate::error::CatalogError;
 
 /// A catalog as a text, and what the form could not say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenCatalog {
     /// The text, ending in a line break.
     pub text: String,
     /// What was left out or changed, each naming its item.
@@ -24,7 +24,7 @@ pub struct Written {
 /// # Errors
 /// [`CatalogError`]: OpenAPI and skills are read only; an item is no capability (no name that a
 /// provider takes, a description that is too long).
-pub fn write(catalog: &Catalog, format: CatalogFormat) -> Result<Written, CatalogError> {
+pub fn write(catalog: &Catalog, format: CatalogFormat) -> Result<WrittenCatalog, CatalogError> {
     let all = || catalog.iter().map(form::written).collect::<Vec<Value>>();
     let text = match (format, format.provider()) {
         (_, Some(provider)) => return tools(catalog, provider),
@@ -39,14 +39,14 @@ pub fn write(catalog: &Catalog, format: CatalogFormat) -> Result<Written, Catalo
         }
         _ => return Err(CatalogError::ReadOnly { format: format.as_str() }),
     };
-    Ok(Written { text, notes: Vec::new() })
+    Ok(WrittenCatalog { text, notes: Vec::new() })
 }
 
 fn pretty(value: &Value) -> Result<String, CatalogError> {
     Ok(serde_json::to_string_pretty(value).map_err(CatalogError::Text)? + "\n")
 }
 
-fn tools(catalog: &Catalog, format: Format) -> Result<Written, CatalogError> {
+fn tools(catalog: &Catalog, format: Format) -> Result<WrittenCatalog, CatalogError> {
     let mut notes = Vec::new();
     let mut capabilities = Vec::new();
     for item in catalog.iter() {
@@ -68,7 +68,7 @@ fn tools(catalog: &Catalog, format: Format) -> Result<Written, CatalogError> {
         Format::Gemini => json!([{ "functionDeclarations": definitions }]),
         _ => definitions,
     };
-    Ok(Written { text: pretty(&whole)?, notes })
+    Ok(WrittenCatalog { text: pretty(&whole)?, notes })
 }
 
 /// Block style with quoted texts, which YAML reads as JSON does.

@@ -1,6 +1,6 @@
-//! What has become of every candidate, and in which numbers.
+//! Accounts for every candidate of a build: its outcome, and the totals.
 
-use crate::compile::dropped::DroppedItems;
+use crate::compile::dropped_items::DroppedItems;
 use crate::compile::item_outcome::ItemOutcome;
 use crate::compile::plan::Plan;
 use crate::compile::request::OverflowAction;

@@ -1,4 +1,4 @@
-//! Which items are looked at: those of the phase's kinds.
+//! Selects the candidates: the items of the kinds that the phase takes.
 
 use crate::compile::item_outcome::ItemOutcome;
 use crate::compile::{ContextLog, ItemKind, PhaseSpec};

@@ -11,7 +11,7 @@ use crate::compile::log::LogId;
 use crate::compile::phase::Priorities;
 use crate::compile::plan::Plan;
 use crate::compile::previous_build::{self, PreviousBuild};
-use crate::compile::render::Rendered;
+use crate::compile::render::RenderedContext;
 use crate::compile::section::Section;
 use crate::compile::stats::BuildStats;
 use crate::compile::{ContextLog, Request, SensitivityAction, account, select};
@@ -145,7 +145,7 @@ impl Session {
 
 fn pack(
     log: &ContextLog,
-    rendered: Rendered,
+    rendered: RenderedContext,
     stats: BuildStats,
     explanations: Vec<Explanation>,
 ) -> ContextPack {
@@ -164,7 +164,7 @@ fn pack(
 }
 
 /// The labels of what is shown, joined. Those of items are looked up only where they name calls.
-fn label(log: &ContextLog, rendered: &Rendered) -> Label {
+fn label(log: &ContextLog, rendered: &RenderedContext) -> Label {
     let label = rendered.tally.label();
     if !rendered.tally.is_tainted() {
         return label;

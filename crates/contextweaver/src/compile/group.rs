@@ -218,7 +218,7 @@ impl Groups {
         self.all.get(group).is_some_and(is)
     }
 
-    /// At least the groups of at most so many tokens that hang on others.
+    /// At least the groups that hang on others and have at most `tokens` tokens.
     pub(super) fn hanging(&self, tokens: usize) -> impl Iterator<Item = u32> {
         self.hanging.iter().take(tokens.saturating_add(1)).flatten().copied()
     }

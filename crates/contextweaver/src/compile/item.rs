@@ -1,4 +1,4 @@
-//! What a context is made of.
+//! The items that a context is made of.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What becomes of an item in a build.
+//! The outcome of an item in a build.
 
 use crate::compile::stats::DropReason;
 

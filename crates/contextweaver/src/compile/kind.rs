@@ -1,4 +1,4 @@
-//! What an item is.
+//! The kinds of context items.
 
 /// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

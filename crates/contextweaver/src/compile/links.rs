@@ -1,9 +1,16 @@
-//! Which item hangs on which, and which says the same as a later one.
+//! The links between items: parents, and duplicates of later items.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 const NONE: u32 = u32::MAX;
+
+/// What an item hangs on: its id, and its place where it has come.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ParentLink<'a> {
+    pub(super) id: &'a str,
+    pub(super) place: Option<usize>,
+}
 
 /// Places by place. Items may hang on what comes later; nothing ever hangs on itself.
 #[derive(Debug, Clone, Default)]
@@ -24,9 +31,9 @@ pub(super) struct Links {
 
 impl Links {
     /// Whether an item would hang on itself.
-    pub(super) fn is_ring(&mut self, id: &str, parent: Option<(&str, Option<usize>)>) -> bool {
-        let Some((name, found)) = parent else { return false };
-        let top = found.and_then(|found| u32::try_from(found).ok()).map(|found| self.top(found));
+    pub(super) fn is_ring(&mut self, id: &str, parent: Option<ParentLink<'_>>) -> bool {
+        let Some(ParentLink { id: name, place }) = parent else { return false };
+        let top = place.and_then(|found| u32::try_from(found).ok()).map(|found| self.top(found));
         let is_above = |top| self.waiting.get(id).is_some_and(|all| all.contains(&top));
         name == id || top.is_some_and(is_above)
     }
@@ -37,21 +44,21 @@ impl Links {
         &mut self,
         place: usize,
         id: &Arc<str>,
-        parent: Option<(&str, Option<usize>)>,
+        parent: Option<ParentLink<'_>>,
     ) -> bool {
         if self.is_ring(id, parent) {
             return false;
         }
         let own = u32::try_from(place).unwrap_or(NONE);
-        let found = parent.and_then(|(_, place)| u32::try_from(place?).ok());
+        let found = parent.and_then(|parent| u32::try_from(parent.place?).ok());
         let top = found.map(|found| self.top(found));
         self.parents.push(found.unwrap_or(NONE));
         self.newer.push(NONE);
         self.older.push(NONE);
         self.above.push(top.unwrap_or(own));
         self.is_missing.push(parent.is_some() && found.is_none());
-        if let (Some((name, _)), None) = (parent, found) {
-            self.waiting.entry(name.into()).or_default().push(own);
+        if let (Some(parent), None) = (parent, found) {
+            self.waiting.entry(parent.id.into()).or_default().push(own);
         }
         for child in self.waiting.remove(id).unwrap_or_default() {
             self.late += 1;
@@ -123,15 +130,19 @@ fn set<T>(list: &mut [T], place: u32, value: T) {
 mod tests {
     use super::*;
 
-    fn push(links: &mut Links, place: usize, parent: Option<(&str, Option<usize>)>) -> bool {
+    fn link(id: &str, place: Option<usize>) -> ParentLink<'_> {
+        ParentLink { id, place }
+    }
+
+    fn push(links: &mut Links, place: usize, parent: Option<ParentLink<'_>>) -> bool {
         links.push(place, &format!("i{place}").into(), parent)
     }
 
     #[test]
     fn what_comes_late_is_found() {
         let mut links = Links::default();
-        assert!(push(&mut links, 0, Some(("i2", None))));
-        assert!(push(&mut links, 1, Some(("i0", Some(0)))));
+        assert!(push(&mut links, 0, Some(link("i2", None))));
+        assert!(push(&mut links, 1, Some(link("i0", Some(0)))));
         assert!(links.is_missing(0));
         assert!(push(&mut links, 2, None));
         assert_eq!((links.parent(0), links.is_missing(0), links.late()), (Some(2), false, 1));
@@ -140,11 +151,11 @@ mod tests {
     #[test]
     fn nothing_hangs_on_itself() {
         let mut links = Links::default();
-        assert!(!push(&mut links, 0, Some(("i0", None))));
-        assert!(push(&mut links, 0, Some(("i3", None))));
-        assert!(push(&mut links, 1, Some(("i0", Some(0)))));
-        assert!(push(&mut links, 2, Some(("i1", Some(1)))));
-        assert!(!push(&mut links, 3, Some(("i2", Some(2)))));
+        assert!(!push(&mut links, 0, Some(link("i0", None))));
+        assert!(push(&mut links, 0, Some(link("i3", None))));
+        assert!(push(&mut links, 1, Some(link("i0", Some(0)))));
+        assert!(push(&mut links, 2, Some(link("i1", Some(1)))));
+        assert!(!push(&mut links, 3, Some(link("i2", Some(2)))));
         assert!(push(&mut links, 3, None));
         assert_eq!(links.parent(0), Some(3));
     }

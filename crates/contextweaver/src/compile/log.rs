@@ -7,7 +7,7 @@ use weaver_text::token::TokenCounter;
 use weaver_types::{Confidentiality, Integrity};
 
 use crate::catalog::shown;
-use crate::compile::links::Links;
+use crate::compile::links::{Links, ParentLink};
 use crate::compile::meter::Meter;
 use crate::compile::vocabulary::{Stem, Vocabulary};
 use crate::compile::{ContextItem, ItemKind, block, text_equivalence};
@@ -84,7 +84,7 @@ impl ContextLog {
         let bytes = self.admit(&item)?;
         let place = self.items.len();
         let id = item.shared_id();
-        let parent = item.parent().map(|parent| (parent, self.places.get(parent).copied()));
+        let parent = self.parent_link(&item);
         if !self.links.push(place, &id, parent) {
             return Err(LogError::Cycle { id: shown(&id) });
         }
@@ -110,10 +110,14 @@ impl ContextLog {
         Ok(())
     }
 
+    fn parent_link<'i>(&self, item: &'i ContextItem) -> Option<ParentLink<'i>> {
+        item.parent().map(|id| ParentLink { id, place: self.places.get(id).copied() })
+    }
+
     /// Whether [`push`](Self::push) would take an item.
     pub(super) fn would_take(&mut self, item: &ContextItem) -> Result<(), LogError> {
         self.admit(item)?;
-        let parent = item.parent().map(|parent| (parent, self.places.get(parent).copied()));
+        let parent = self.parent_link(item);
         match self.links.is_ring(item.id(), parent) {
             true => Err(LogError::Cycle { id: shown(item.id()) }),
             false => Ok(()),

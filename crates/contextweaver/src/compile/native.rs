@@ -28,7 +28,7 @@ pub(super) enum Part<'a> {
     /// A call.
     Call(Call<'a>),
     /// All that it came to.
-    Answer(Answer),
+    Answer(CallResult),
 }
 
 /// A call in a provider's terms.
@@ -40,7 +40,7 @@ pub(super) struct Call<'a> {
 }
 
 /// What a call came to.
-pub(super) struct Answer {
+pub(super) struct CallResult {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) text: String,
@@ -129,7 +129,7 @@ impl<'a> Native<'a> {
                 })
                 .collect();
             let (id, name) = (call.id.clone(), call.name.clone());
-            parts.push(Part::Answer(Answer { id, name, text: texts.join("\n\n") }));
+            parts.push(Part::Answer(CallResult { id, name, text: texts.join("\n\n") }));
         }
     }
 }

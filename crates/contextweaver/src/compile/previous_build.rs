@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::compile::ContextLog;
 use crate::compile::account::ItemOutcomes;
-use crate::compile::dropped::{DroppedItems, Piece, SPAN};
+use crate::compile::dropped_items::{DroppedItems, Piece, SPAN};
 use crate::compile::item_outcome::ItemOutcome;
 use crate::compile::plan::Plan;
 use crate::compile::selected_groups::SelectedGroups;

@@ -154,7 +154,7 @@ impl Walk<'_> {
         class.entries.get(front.entry as usize).copied()
     }
 
-    /// The last that fits of the first so many entries of a class.
+    /// The last entry that fits among the entries of a class before `before`.
     fn front(&self, at: usize, before: usize, fits: &impl Fn(u64) -> bool) -> Option<Front> {
         let class = self.ranks.classes.get(at)?;
         if !fits(u64::from(class.least)) && !fits(u64::from(class.most)) {

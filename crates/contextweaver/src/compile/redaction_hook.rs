@@ -1,4 +1,4 @@
-//! What stands in place of an item that is too confidential.
+//! The text that replaces an item that is too confidential.
 
 use weaver_types::Confidentiality;
 

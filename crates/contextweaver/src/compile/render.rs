@@ -1,4 +1,4 @@
-//! What is sent: sections as one text, or as messages of a provider.
+//! Renders sections as one text, or as the messages of a provider.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::compile::{CallStyle, ContextLog, Format, messages};
 
 /// Items in the order in which they are shown, and what is sent.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Rendered {
+pub(super) struct RenderedContext {
     /// First policy, plan and memory, then the conversation, each oldest first.
     pub(super) sections: Arc<Vec<Section>>,
     pub(super) tally: SectionTotals,
@@ -22,7 +22,7 @@ pub(super) struct Rendered {
     pub(super) breakpoints: Vec<usize>,
 }
 
-impl Rendered {
+impl RenderedContext {
     /// What is shown as a text, or as messages of a provider.
     pub(super) fn new(
         log: &ContextLog,

@@ -1,4 +1,4 @@
-//! What to compile for.
+//! The request for a context.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How much each item matters now, in points.
+//! Scores each item, in points.
 
 use crate::compile::vocabulary::{self, Stem};
 use crate::compile::{ContextLog, ItemKind, Request};

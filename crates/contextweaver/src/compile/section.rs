@@ -1,4 +1,4 @@
-//! What the model gets of one item, and where it stands.
+//! A section: one item as the model sees it, and its place.
 
 use std::sync::Arc;
 

@@ -10,20 +10,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compile::messages::Costs;
 use crate::compile::plan::Plan;
-use crate::compile::render::Rendered;
+use crate::compile::render::RenderedContext;
 use crate::compile::section::Block;
 use crate::compile::selected_groups::SelectedGroups;
 use crate::compile::shortening::Shortener;
 use crate::compile::shown_sections::{ShownSections, TargetSections};
 use crate::compile::{ContextLog, Format, Request};
 
-/// After so many counts of the whole, half of what was chosen goes at once, and nothing is tried
-/// again. Only a counter for which a whole is more than its parts comes so far.
+/// After this number of counts of the whole context, half of what was chosen goes at once, and
+/// nothing is tried again. Only a counter for which a whole is more than its parts comes so far.
 const MAX_COUNTS: usize = 64;
 
 /// What was chosen.
 pub(super) struct Choice {
-    pub(super) rendered: Rendered,
+    pub(super) rendered: RenderedContext,
     /// Tokens of the whole.
     pub(super) tokens: usize,
     pub(super) counts: usize,
@@ -80,7 +80,7 @@ pub(super) fn select(
 
 /// A rendering with its tokens, if these can be counted.
 struct MeasuredRendering {
-    rendered: Rendered,
+    rendered: RenderedContext,
     tokens: Option<usize>,
 }
 
@@ -255,7 +255,8 @@ impl<'a> GroupPicker<'a> {
             taken: &self.taken,
             shortened_blocks: &self.shortened_blocks,
         });
-        let rendered = Rendered::new(log, self.shown, self.request.format, self.request.calls);
+        let rendered =
+            RenderedContext::new(log, self.shown, self.request.format, self.request.calls);
         self.counts += 1;
         let tokens = match rendered.sent.is_empty() {
             true => Some(0),

@@ -1,4 +1,4 @@
-//! Which groups are in.
+//! The groups that are selected.
 
 use crate::compile::group::Groups;
 
@@ -17,7 +17,7 @@ impl SelectedGroups {
         Self { is_all: true, ..Self::default() }
     }
 
-    /// None of so many groups.
+    /// An empty selection, out of `groups` groups.
     pub(super) fn none_of(groups: usize) -> Self {
         Self { is_all: false, order: Vec::new(), is_in: vec![false; groups] }
     }

@@ -53,7 +53,7 @@ impl<'a> Shortener<'a> {
         Self { log, summariser, budget, tries: Cell::new(0) }
     }
 
-    /// Whether a group of so many tokens may have an item that is too long.
+    /// Whether a group of `tokens` tokens may have an item that is too long.
     pub(super) fn may_help(&self, tokens: u64) -> bool {
         self.summariser.is_some()
             && tokens > (self.budget / PART) as u64

@@ -1,11 +1,11 @@
-//! What was taken into a context and what was left out.
+//! The numbers of a build: what went into the context and what did not.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use crate::compile::ItemKind;
-use crate::compile::dropped::{Dropped, DroppedItems};
+use crate::compile::dropped_items::{DroppedItem, DroppedItems};
 
 /// Why an item was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,7 +111,8 @@ impl BuildStats {
             self.dropped_reasons.iter().map(|(reason, n)| (reason.as_str(), *n)).collect();
         let sections: BTreeMap<&str, usize> =
             self.tokens_per_section.iter().map(|(kind, n)| (kind.as_str(), *n)).collect();
-        let dropped = |d: &Dropped| json!({ "item_id": &*d.item_id, "reason": d.reason.as_str() });
+        let dropped =
+            |d: &DroppedItem| json!({ "item_id": &*d.item_id, "reason": d.reason.as_str() });
         let mut out = json!({
             "phase": self.phase,
             "dropped_reasons": reasons,

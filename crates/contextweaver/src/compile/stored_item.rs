@@ -18,7 +18,7 @@ const TEXTS_ALONE: u64 = 1;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct ItemRecord {
     v: u64,
     id: String,
     kind: String,
@@ -57,7 +57,7 @@ pub(super) fn to_bytes(item: &ContextItem) -> Result<Vec<u8>, DurableLogError> {
         arguments: call.arguments.clone(),
     });
     let texts = item.metadata().values().all(Value::is_string);
-    let stored = Stored {
+    let stored = ItemRecord {
         v: if texts { TEXTS_ALONE } else { ITEM_VERSION },
         id: item.id().to_owned(),
         kind: item.kind().as_str().to_owned(),
@@ -93,7 +93,7 @@ pub(super) fn from_bytes(record: &str, bytes: &[u8]) -> Result<ContextItem, Dura
         }
         _ => return Err(damaged("it has no version".to_owned())),
     }
-    let stored: Stored = serde_json::from_value(value).map_err(|e| damaged(e.to_string()))?;
+    let stored: ItemRecord = serde_json::from_value(value).map_err(|e| damaged(e.to_string()))?;
     let kind = ItemKind::parse(&stored.kind).ok_or_else(|| damaged("no such kind".to_owned()))?;
     let call = stored.call.map(|call| {
         let StoredCall { id, capability, arguments } = call;

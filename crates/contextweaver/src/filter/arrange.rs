@@ -7,7 +7,7 @@ use weaver_types::CapabilityId;
 
 use crate::catalog::SelectableItem;
 use crate::filter::Filter;
-use crate::filter::history::Past;
+use crate::filter::history::CatalogHistory;
 use crate::route::Hit;
 
 /// How many hits are ranked before they are arranged.
@@ -33,7 +33,7 @@ impl Filter {
         let item = &item;
         let mut hits = ranked;
         if !self.history.is_empty() {
-            let past = Past::of(self, item);
+            let past = CatalogHistory::of(self, item);
             for hit in &mut hits {
                 if let Some(found) = item(&hit.id) {
                     hit.score = past.weigh(found, hit.score);

@@ -1,4 +1,4 @@
-//! What an item needs, behind it.
+//! Puts the dependencies of an item behind it.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,7 +6,7 @@ use weaver_types::CapabilityId;
 
 use crate::catalog::SelectableItem;
 use crate::filter::Filter;
-use crate::filter::history::Past;
+use crate::filter::history::CatalogHistory;
 use crate::route::Hit;
 
 /// Most items that are put behind one.
@@ -21,7 +21,7 @@ impl Filter {
         item: impl Fn(&CapabilityId) -> Option<&'a SelectableItem>,
     ) -> Vec<Hit> {
         let Some(first) = hits.first().cloned() else { return hits };
-        let past = Past::of(self, &item);
+        let past = CatalogHistory::of(self, &item);
         let (mut needed, mut open) = (Vec::new(), VecDeque::from([first.id.clone()]));
         let mut met = BTreeSet::from([first.id.clone()]);
         while let Some(needs) = open.pop_front().as_ref().and_then(&item) {
@@ -40,7 +40,7 @@ impl Filter {
     fn needs<'a>(
         &self,
         needs: &SelectableItem,
-        past: &Past,
+        past: &CatalogHistory,
         hits: &[Hit],
         item: impl Fn(&CapabilityId) -> Option<&'a SelectableItem>,
     ) -> Vec<CapabilityId> {

@@ -28,12 +28,12 @@ impl History {
 }
 
 /// The history looked up in a catalog once, for many hits.
-pub(super) struct Past {
+pub(super) struct CatalogHistory {
     pub(super) used: BTreeSet<CapabilityId>,
     pub(super) provided: BTreeSet<String>,
 }
 
-impl Past {
+impl CatalogHistory {
     /// What hidden items provide does not count: they have no influence at all.
     pub(super) fn of<'a>(
         filter: &Filter,

@@ -1,4 +1,4 @@
-//! Who may see what, as the host says.
+//! The visibility of items, as the host declares it.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! From items to nodes.
+//! Builds the nodes of a graph from items.
 
 use crate::catalog::{SelectableItem, shown};
 use crate::graph::seed::Seeds;
@@ -55,7 +55,7 @@ fn check(options: GraphOptions) -> Result<(), GraphError> {
     Ok(())
 }
 
-/// How many items so many choices of so many lead to.
+/// How many items a graph of this width and depth can hold.
 fn capacity(page: usize, depth: usize) -> usize {
     page.saturating_pow(u32::try_from(depth).unwrap_or(u32::MAX))
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a graph or with a path in it.
+//! Errors of graphs and of paths in them.
 
 use thiserror::Error;
 

@@ -26,7 +26,7 @@ pub struct Group {
 
 /// What is chosen from at one place: groups or items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Page {
+pub struct ChoicePage {
     /// The path of the place.
     pub path: String,
     /// The groups.
@@ -46,7 +46,7 @@ impl ChoiceGraph {
     ///
     /// # Errors
     /// [`PathError`], when it is no path, or no group has one of its labels.
-    pub fn browse(&self, path: &str) -> Result<Page, PathError> {
+    pub fn browse(&self, path: &str) -> Result<ChoicePage, PathError> {
         let (labels, all) = parts(path)?;
         let mut at = ROOT;
         for label in labels {
@@ -61,7 +61,7 @@ impl ChoiceGraph {
         let more = if all { below.len() - items.len() } else { 0 };
         let groups = if all { &[][..] } else { &node.groups };
         let groups = groups.iter().filter_map(|group| self.group(*group)).collect();
-        Ok(Page { path: own, groups, items, more })
+        Ok(ChoicePage { path: own, groups, items, more })
     }
 
     /// The path of the page on which an item stands.

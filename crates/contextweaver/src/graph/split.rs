@@ -111,7 +111,7 @@ impl Splitter<'_> {
     }
 }
 
-/// Neighbouring namespaces as at most so many groups of about the same size.
+/// Puts neighbouring namespaces into a bounded number of groups of about the same size.
 fn together(groups: Vec<(&str, Vec<usize>)>, buckets: usize, level: usize) -> Vec<Part> {
     let total: usize = groups.iter().map(|(_, items)| items.len()).sum();
     let mut parts: BTreeMap<usize, (Vec<&str>, Vec<usize>)> = BTreeMap::new();

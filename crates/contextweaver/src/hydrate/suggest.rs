@@ -1,4 +1,4 @@
-//! Which arguments a value fits.
+//! Suggests the arguments that a value fits.
 
 use serde_json::Value;
 use weaver_text::split;

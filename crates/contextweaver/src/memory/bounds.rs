@@ -1,4 +1,4 @@
-//! How much memory takes.
+//! The limits on the size of memory.
 
 use serde_json::Value;
 use weaver_text::escape;
@@ -6,7 +6,7 @@ use weaver_types::canonical::{self, Profile};
 
 use super::entry::EntryKind;
 use super::error::MemoryError;
-use super::put::Put;
+use super::put::PutOptions;
 
 /// The longest key, in bytes.
 pub const MAX_KEY: usize = 256;
@@ -57,7 +57,12 @@ impl Limits {
         }
     }
 
-    pub(super) fn check(&self, key: &str, value: &Value, put: &Put) -> Result<(), MemoryError> {
+    pub(super) fn check(
+        &self,
+        key: &str,
+        value: &Value,
+        put: &PutOptions,
+    ) -> Result<(), MemoryError> {
         check_key(key)?;
         let bytes = canonical::to_bytes(value, Profile::Foreign)
             .map_err(|error| MemoryError::Value { key: shown(key), problem: error.to_string() })?;

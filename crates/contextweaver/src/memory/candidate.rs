@@ -11,7 +11,7 @@ use super::candidate_cache::{Candidate, CandidateCache};
 use super::entry::{EntryKind, MemoryEntry, Tier, entry_id};
 use super::error::MemoryError;
 use super::fact::{Fact, newest};
-use super::stored::Stored;
+use super::memory_record::MemoryRecord;
 use super::tier_store::TierStore;
 use crate::stems::stems;
 
@@ -31,7 +31,7 @@ impl TierStore {
                 after.keep(id.to_owned(), record.value, known);
                 return Ok(());
             }
-            let stored = Stored::from_bytes(id, &record.value)?;
+            let stored = MemoryRecord::from_bytes(id, &record.value)?;
             // What has an end is looked at each time.
             let lasts = stored.claims.iter().all(|claim| claim.ttl_us.is_none());
             let Some(found) = self.standing(id, &record, stored, now)? else { return Ok(()) };
@@ -52,14 +52,14 @@ impl TierStore {
 }
 
 impl Candidate {
-    fn of(tier: Tier, stored: Stored) -> Self {
+    fn of(tier: Tier, stored: MemoryRecord) -> Self {
         match stored.kind {
             EntryKind::Fact => Self::of_fact(tier, Fact::of(stored, tier)),
             EntryKind::Episode | EntryKind::Value => Self::of_one(stored, tier),
         }
     }
 
-    fn of_one(stored: Stored, tier: Tier) -> Self {
+    fn of_one(stored: MemoryRecord, tier: Tier) -> Self {
         let id = entry_id(tier, &stored.key);
         let entries: Vec<MemoryEntry> = stored.entry(tier).into_iter().collect();
         let text = entries.first().map(|entry| text_of(&entry.value)).unwrap_or_default();

@@ -15,7 +15,7 @@ use super::entry::{Confidence, MemoryEntry};
 use super::episode::EpisodicStore;
 use super::error::MemoryError;
 use super::fact::{Fact, FactStore};
-use super::put::Put;
+use super::put::PutOptions;
 use super::tier::Memory;
 use crate::stems::stems;
 
@@ -153,12 +153,12 @@ fn name_of(made: Option<&Fact>, group: &Group) -> Option<(String, String)> {
     Some((fact.key.clone(), text.to_owned()))
 }
 
-fn put_of(members: &[MemoryEntry]) -> Put {
+fn put_of(members: &[MemoryEntry]) -> PutOptions {
     let label = members.iter().fold(Label::clean(), |label, member| label.join(&member.label));
     let count = u32::try_from(members.len()).unwrap_or(u32::MAX - 1);
     let millionths = u64::from(count) * 1_000_000 / (u64::from(count) + 1);
     let confidence = Confidence::from_millionths(u32::try_from(millionths).unwrap_or(0));
-    Put::new(SOURCE).labelled(label).confident(confidence)
+    PutOptions::new(SOURCE).labelled(label).confident(confidence)
 }
 
 /// The session of an episode; where none is known, the run that wrote it.

@@ -8,8 +8,8 @@ use weaver_types::Timestamp;
 use super::bounds::{MAX_EPISODE, bounded};
 use super::entry::{EntryKind, MemoryEntry};
 use super::error::MemoryError;
-use super::put::Put;
-use super::stored::{Stored, StoredClaim};
+use super::memory_record::{MemoryRecord, StoredClaim};
+use super::put::PutOptions;
 use super::tier::{Access, Memory};
 
 /// How often room is made, or a later instant taken, because others were faster.
@@ -31,7 +31,7 @@ impl EpisodicStore {
     ///
     /// # Errors
     /// [`MemoryError`], when it is longer than [`MAX_EPISODE`] or cannot be written.
-    pub fn add(&self, summary: &str, put: &Put) -> Result<String, MemoryError> {
+    pub fn add(&self, summary: &str, put: &PutOptions) -> Result<String, MemoryError> {
         bounded("summary", "episode", summary.len(), MAX_EPISODE)?;
         let put = self.0.complete(put);
         let value = Value::String(summary.to_owned());
@@ -42,7 +42,7 @@ impl EpisodicStore {
         self.0.tell(Access::Put, &entry)?;
         for _ in 0..MAX_TRIES {
             let id = id_at(self.instant(now));
-            let fresh = Stored::new(EntryKind::Episode, &id, vec![claim.clone()]);
+            let fresh = MemoryRecord::new(EntryKind::Episode, &id, vec![claim.clone()]);
             let written = self.0.records.change(EntryKind::Episode, &id, |found, _| {
                 let taken = found.is_some();
                 Ok((Some(found.unwrap_or_else(|| fresh.clone())), taken))

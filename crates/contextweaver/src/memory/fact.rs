@@ -9,9 +9,9 @@ use weaver_types::{Label, Timestamp};
 use super::bounds::{MAX_CLAIMS, MAX_SOURCE, bounded, check_key, shown};
 use super::entry::{EntryKind, MemoryEntry, Tier};
 use super::error::MemoryError;
-use super::put::Put;
-use super::stored::{Stored, StoredClaim, Superseded};
-use super::tier::{Access, Memory, Page};
+use super::memory_record::{MemoryRecord, StoredClaim, Supersession};
+use super::put::PutOptions;
+use super::tier::{Access, EntryPage, Memory};
 
 /// One statement about a fact.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Claim {
     /// What it says, with source, confidence and label.
     pub entry: MemoryEntry,
     /// Which claim took its place, where one did.
-    pub superseded: Option<Superseded>,
+    pub superseded: Option<Supersession>,
 }
 
 /// All that is said about one thing.
@@ -62,8 +62,8 @@ impl Fact {
         self.standing().fold(Label::clean(), |label, claim| label.join(&claim.entry.label))
     }
 
-    pub(super) fn of(stored: Stored, tier: Tier) -> Self {
-        let Stored { kind, key, claims, .. } = stored;
+    pub(super) fn of(stored: MemoryRecord, tier: Tier) -> Self {
+        let MemoryRecord { kind, key, claims, .. } = stored;
         let claims = claims.into_iter().map(|mut claim| {
             let (number, superseded) = (claim.number, claim.superseded.take());
             Claim { number, entry: claim.entry(tier, kind, &key), superseded }
@@ -111,7 +111,7 @@ impl FactStore {
     ///
     /// # Errors
     /// [`MemoryError`]; [`MemoryError::Claims`] when [`MAX_CLAIMS`] stand already.
-    pub fn state(&self, key: &str, value: Value, put: &Put) -> Result<u32, MemoryError> {
+    pub fn state(&self, key: &str, value: Value, put: &PutOptions) -> Result<u32, MemoryError> {
         let put = self.0.complete(put);
         self.0.records.limits.check(key, &value, &put)?;
         let now = self.0.records.now()?.expiry;
@@ -121,7 +121,7 @@ impl FactStore {
             let claims = stored.map(|stored| stored.claims).unwrap_or_default();
             let claim = StoredClaim { created_at: now, ..claim.clone() };
             let (claims, number) = with_claim(key, claims, claim)?;
-            Ok((Some(Stored::new(EntryKind::Fact, key, claims)), number))
+            Ok((Some(MemoryRecord::new(EntryKind::Fact, key, claims)), number))
         })
     }
 
@@ -156,7 +156,7 @@ impl FactStore {
             for claim in &mut stored.claims {
                 if claim.number != keep && claim.superseded.is_none() {
                     let (by, at, why) = (keep, now, why.to_owned());
-                    claim.superseded = Some(Superseded { by, at, why });
+                    claim.superseded = Some(Supersession { by, at, why });
                 }
             }
             Ok((Some(stored), ()))
@@ -175,11 +175,11 @@ impl FactStore {
     ///
     /// # Errors
     /// [`MemoryError`], when the store cannot be read.
-    pub fn list(&self, after: Option<&str>, limit: usize) -> Result<Page<Fact>, MemoryError> {
+    pub fn list(&self, after: Option<&str>, limit: usize) -> Result<EntryPage<Fact>, MemoryError> {
         let limit = limit.min(super::MAX_PAGE);
         let (found, next) = self.0.records.list(EntryKind::Fact, after, limit)?;
         let items = found.into_iter().map(|stored| Fact::of(stored, self.0.tier())).collect();
-        Ok(Page { items, next })
+        Ok(EntryPage { items, next })
     }
 }
 
@@ -211,7 +211,7 @@ fn with_claim(
     let number = last.saturating_add(1);
     for old in claims.iter_mut().filter(|old| old.superseded.is_none() && replaces(&claim, old)) {
         let why = "its source says otherwise now".to_owned();
-        old.superseded = Some(Superseded { by: number, at: claim.created_at, why });
+        old.superseded = Some(Supersession { by: number, at: claim.created_at, why });
     }
     claims.push(StoredClaim { number, ..claim });
     Ok((claims, number))

@@ -1,4 +1,4 @@
-//! What goes with a value that is written.
+//! The options of a write to memory.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::entry::{Confidence, Origin};
 ///
 /// What says nothing of its label is internal and untrusted. Nothing in memory is public.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Put {
+pub struct PutOptions {
     /// Where the value came from, for example `tool.vault_read`. May be empty.
     pub source: String,
     /// For how long it holds; `None` for ever.
@@ -23,7 +23,7 @@ pub struct Put {
     pub origin: Origin,
 }
 
-impl Put {
+impl PutOptions {
     /// From this source, for ever, certain, internal and untrusted.
     pub fn new(source: impl Into<String>) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl Put {
     }
 }
 
-impl Default for Put {
+impl Default for PutOptions {
     fn default() -> Self {
         Self::new("")
     }

@@ -1,4 +1,4 @@
-//! What of durable memory bears on a query, as items for the head of a context.
+//! Recalls what bears on a query from durable memory, as items for the head of a context.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::entry::EntryKind;
 use super::error::MemoryError;
 use super::tier::{Access, Memory};
 use crate::compile::ContextItem;
-use crate::fixed::{self, ONE};
+use crate::fixed_point::{self, ONE};
 use crate::stems::stems;
 
 /// How much of one store a context may show.
@@ -163,7 +163,7 @@ fn rank(candidates: &mut Vec<Arc<Candidate>>, query: &str) {
         .filter_map(|stem| {
             let found = candidates.iter().filter(|candidate| candidate.stems.contains(&stem));
             let found = u64::try_from(found.count()).ok().filter(|found| *found > 0)?;
-            let weight = ONE.saturating_add(fixed::ln(total.saturating_add(1), found));
+            let weight = ONE.saturating_add(fixed_point::ln(total.saturating_add(1), found));
             Some((stem, weight))
         })
         .collect();

@@ -13,9 +13,9 @@ use super::bounds::{MAX_PAGE, check_key};
 use super::bundle::BundleParts;
 use super::entry::{EntryKind, MemoryEntry, Origin, Tier};
 use super::error::{MemoryError, MemoryLogError};
+use super::memory_record::{MemoryRecord, StoredClaim};
 use super::process_records::ProcessRecords;
-use super::put::Put;
-use super::stored::{Stored, StoredClaim};
+use super::put::PutOptions;
 use super::tier_store::TierStore;
 use super::time::Time;
 
@@ -34,7 +34,7 @@ pub type MemoryAuditHook =
 
 /// One page of a list, in the order of the keys.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Page<T> {
+pub struct EntryPage<T> {
     /// What is on it.
     pub items: Vec<T>,
     /// After which key the next page begins; `None` on the last.
@@ -87,7 +87,7 @@ impl Memory {
     ///
     /// # Errors
     /// [`MemoryError`]; nothing is remembered then.
-    pub fn put(&self, key: &str, value: Value, put: &Put) -> Result<(), MemoryError> {
+    pub fn put(&self, key: &str, value: Value, put: &PutOptions) -> Result<(), MemoryError> {
         let put = self.complete(put);
         self.records.limits.check(key, &value, &put)?;
         self.write(EntryKind::Value, key, value, &put)
@@ -131,9 +131,9 @@ impl Memory {
         &self,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<Page<String>, MemoryError> {
-        let Page { items, next } = self.list(EntryKind::Value, after, limit)?;
-        Ok(Page { items: items.into_iter().map(|entry| entry.key).collect(), next })
+    ) -> Result<EntryPage<String>, MemoryError> {
+        let EntryPage { items, next } = self.list(EntryKind::Value, after, limit)?;
+        Ok(EntryPage { items: items.into_iter().map(|entry| entry.key).collect(), next })
     }
 
     /// Entries of a kind after `after`, at most `limit` and [`MAX_PAGE`]. Of a fact that is
@@ -146,10 +146,10 @@ impl Memory {
         kind: EntryKind,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<Page<MemoryEntry>, MemoryError> {
+    ) -> Result<EntryPage<MemoryEntry>, MemoryError> {
         let (found, next) = self.records.list(kind, after, limit.min(MAX_PAGE))?;
         let items = found.into_iter().filter_map(|stored| stored.entry(self.tier())).collect();
-        Ok(Page { items, next })
+        Ok(EntryPage { items, next })
     }
 
     /// Forgets everything that has expired, and says how many entries that touched.
@@ -171,20 +171,20 @@ impl Memory {
         kind: EntryKind,
         key: &str,
         value: Value,
-        put: &Put,
+        put: &PutOptions,
     ) -> Result<(), MemoryError> {
         let now = self.records.now()?.expiry;
         let claim = StoredClaim::new(1, value, put, now);
         self.tell(Access::Put, &claim.clone().entry(self.tier(), kind, key))?;
         self.records.change(kind, key, |_, now| {
             let claim = StoredClaim { created_at: now, ..claim.clone() };
-            Ok((Some(Stored::new(kind, key, vec![claim])), ()))
+            Ok((Some(MemoryRecord::new(kind, key, vec![claim])), ()))
         })
     }
 
     /// `put` with the session and trace of the bundle filled in, and a label of at least internal:
     /// nothing in memory is public.
-    pub(super) fn complete(&self, put: &Put) -> Put {
+    pub(super) fn complete(&self, put: &PutOptions) -> PutOptions {
         let mut put = put.clone();
         put.label.confidentiality = put.label.confidentiality.max(Confidentiality::Internal);
         let Origin { session, trace, .. } = &mut put.origin;

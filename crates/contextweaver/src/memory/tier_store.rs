@@ -13,8 +13,8 @@ use super::bounds::{Limits, shown};
 use super::candidate_cache::CandidateCaches;
 use super::entry::{EntryKind, Tier};
 use super::error::MemoryError;
-use super::stored::{Stored, record_id};
-use super::time::{Now, Time};
+use super::memory_record::{MemoryRecord, record_id};
+use super::time::{ClockReading, Time};
 
 /// How often a change is made again because others changed the same entry.
 const MAX_TRIES: usize = 1_024;
@@ -43,7 +43,7 @@ pub(super) struct TierStore {
 
 impl TierStore {
     /// The time, which never falls.
-    pub(super) fn now(&self) -> Result<Now, MemoryError> {
+    pub(super) fn now(&self) -> Result<ClockReading, MemoryError> {
         let Some(record) = self.store.read(&self.key("clock/time"))? else {
             return Ok(self.time.now(None));
         };
@@ -58,11 +58,15 @@ impl TierStore {
 
     /// What stands under a key and has not expired. What has is forgotten at once, so that no clock
     /// brings it back.
-    pub(super) fn read(&self, kind: EntryKind, key: &str) -> Result<Option<Stored>, MemoryError> {
+    pub(super) fn read(
+        &self,
+        kind: EntryKind,
+        key: &str,
+    ) -> Result<Option<MemoryRecord>, MemoryError> {
         let id = record_id(kind, key);
         let Some(record) = self.store.read(&self.key(&id))? else { return Ok(None) };
         let now = self.now()?;
-        let stored = Stored::from_bytes(&id, &record.value)?;
+        let stored = MemoryRecord::from_bytes(&id, &record.value)?;
         self.standing(&id, &record, stored, now)
     }
 
@@ -72,7 +76,10 @@ impl TierStore {
         &self,
         kind: EntryKind,
         key: &str,
-        mut change: impl FnMut(Option<Stored>, Timestamp) -> Result<(Option<Stored>, T), MemoryError>,
+        mut change: impl FnMut(
+            Option<MemoryRecord>,
+            Timestamp,
+        ) -> Result<(Option<MemoryRecord>, T), MemoryError>,
     ) -> Result<T, MemoryError> {
         let id = record_id(kind, key);
         let mut swept = false;
@@ -80,7 +87,7 @@ impl TierStore {
             let now = self.now()?;
             let found = self.store.read(&self.key(&id))?;
             let stored = match &found {
-                Some(record) => Stored::from_bytes(&id, &record.value)?.live(now.expiry),
+                Some(record) => MemoryRecord::from_bytes(&id, &record.value)?.live(now.expiry),
                 None => None,
             };
             let (next, out) = change(stored, now.expiry)?;
@@ -127,7 +134,7 @@ impl TierStore {
         kind: EntryKind,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<(Vec<Stored>, Option<String>), MemoryError> {
+    ) -> Result<(Vec<MemoryRecord>, Option<String>), MemoryError> {
         let prefix = record_id(kind, "");
         let now = self.now()?;
         let mut after = after.map(|key| record_id(kind, key));
@@ -137,7 +144,7 @@ impl TierStore {
             let page = self.page(&prefix, after.as_deref(), wanted)?;
             let more = page.len() == wanted;
             for (id, record) in page {
-                let stored = Stored::from_bytes(&id, &record.value)?;
+                let stored = MemoryRecord::from_bytes(&id, &record.value)?;
                 out.extend(self.standing(&id, &record, stored, now)?);
                 after = Some(id);
             }
@@ -153,7 +160,7 @@ impl TierStore {
     pub(super) fn each(
         &self,
         kind: EntryKind,
-        mut take: impl FnMut(&str, Record, Now) -> Result<(), MemoryError>,
+        mut take: impl FnMut(&str, Record, ClockReading) -> Result<(), MemoryError>,
     ) -> Result<(), MemoryError> {
         let prefix = record_id(kind, "");
         let now = self.now()?;
@@ -176,9 +183,9 @@ impl TierStore {
         &self,
         id: &str,
         record: &Record,
-        stored: Stored,
-        now: Now,
-    ) -> Result<Option<Stored>, MemoryError> {
+        stored: MemoryRecord,
+        now: ClockReading,
+    ) -> Result<Option<MemoryRecord>, MemoryError> {
         if has_expired(&stored, now.expiry) {
             self.settle(id, record, &stored, now)?;
         }
@@ -186,7 +193,11 @@ impl TierStore {
     }
 
     /// Forgets everything of a kind that has expired, and says how much that was.
-    pub(super) fn sweep_kind(&self, kind: EntryKind, now: Now) -> Result<usize, MemoryError> {
+    pub(super) fn sweep_kind(
+        &self,
+        kind: EntryKind,
+        now: ClockReading,
+    ) -> Result<usize, MemoryError> {
         let prefix = record_id(kind, "");
         let (mut gone, mut after) = (0, None);
         loop {
@@ -203,7 +214,7 @@ impl TierStore {
     }
 
     /// Looks at the next few records of the tier, in turn.
-    fn sweep_some(&self, now: Now) -> Result<(), MemoryError> {
+    fn sweep_some(&self, now: ClockReading) -> Result<(), MemoryError> {
         let mut cursor = match self.cursor.lock() {
             Ok(cursor) => cursor,
             Err(poisoned) => poisoned.into_inner(),
@@ -219,8 +230,13 @@ impl TierStore {
 
     /// Forgets one entry that nobody asked for. While the wall clock is not believed, only those
     /// are forgotten that have expired with it and without it.
-    fn forget_expired(&self, id: &str, record: &Record, now: Now) -> Result<bool, MemoryError> {
-        let stored = Stored::from_bytes(id, &record.value)?;
+    fn forget_expired(
+        &self,
+        id: &str,
+        record: &Record,
+        now: ClockReading,
+    ) -> Result<bool, MemoryError> {
+        let stored = MemoryRecord::from_bytes(id, &record.value)?;
         let expired = has_expired(&stored, now.expiry) && has_expired(&stored, now.kept);
         if expired {
             self.settle(id, record, &stored, now)?;
@@ -234,8 +250,8 @@ impl TierStore {
         &self,
         id: &str,
         record: &Record,
-        stored: &Stored,
-        now: Now,
+        stored: &MemoryRecord,
+        now: ClockReading,
     ) -> Result<(), MemoryError> {
         let left = stored.clone().live(now.expiry);
         let Some(batch) = self.batch(id, Some(record), left.as_ref(), now)? else { return Ok(()) };
@@ -250,8 +266,8 @@ impl TierStore {
         &self,
         id: &str,
         found: Option<&Record>,
-        next: Option<&Stored>,
-        now: Now,
+        next: Option<&MemoryRecord>,
+        now: ClockReading,
     ) -> Result<Option<Batch>, MemoryError> {
         let key = self.key(id);
         let mut batch = Batch::new(self.durability);
@@ -286,7 +302,7 @@ impl TierStore {
     }
 }
 
-fn has_expired(stored: &Stored, now: Timestamp) -> bool {
+fn has_expired(stored: &MemoryRecord, now: Timestamp) -> bool {
     stored.claims.iter().any(|claim| claim.is_expired(now))
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Time {
 
 /// One look at the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Now {
+pub(super) struct ClockReading {
     /// By which entries expire.
     pub(super) expiry: Timestamp,
     /// What is kept for later: a leap of the wall clock over more than a day is not, so that a wrong
@@ -31,7 +31,7 @@ impl Time {
     }
 
     /// The time now; `stored` is what the store kept of it.
-    pub(super) fn now(&self, stored: Option<Timestamp>) -> Now {
+    pub(super) fn now(&self, stored: Option<Timestamp>) -> ClockReading {
         let (wall, monotonic) = (self.clock.now(), self.clock.monotonic());
         let mut seen = match self.seen.lock() {
             Ok(seen) => seen,
@@ -45,7 +45,7 @@ impl Time {
         let due = due.max(stored.unwrap_or(due));
         let kept = if wall > due.after(AHEAD) { due } else { due.max(wall) };
         *seen = Some((kept, monotonic));
-        Now { expiry: kept.max(wall), kept }
+        ClockReading { expiry: kept.max(wall), kept }
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::postings::DocId;
 
-/// Scores are cleared in chunks of so many.
+/// The number of scores that are cleared together.
 const CHUNK: usize = 64;
 
 /// Scores by document, in units of 1/65,536. It remembers which chunks hold any, so that clearing
@@ -29,7 +29,7 @@ pub(super) fn group(docs: usize) -> usize {
 }
 
 impl ScoreAccumulator {
-    /// At least so many documents.
+    /// The least capacity, in documents.
     pub(super) fn fit(&mut self, items: usize) {
         let chunks = items.div_ceil(CHUNK);
         if self.dirty.len() < chunks {

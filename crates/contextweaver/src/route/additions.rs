@@ -1,4 +1,4 @@
-//! What was added to an index, or taken away from it, since its base was built.
+//! The changes to an index since its base was built.
 
 use super::document::Weight;
 use super::key::Key;

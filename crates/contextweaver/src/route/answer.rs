@@ -1,4 +1,4 @@
-//! What a router answers.
+//! The answer of a router.
 
 use weaver_types::CapabilityId;
 

@@ -1,4 +1,4 @@
-//! From a request to its answer.
+//! Answers a request.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -22,7 +22,7 @@ use super::selection::Selection;
 use super::similarity::Similarity;
 use super::{MAX_K, Router, feedback, trace};
 use crate::filter::Rule;
-use crate::fixed::ONE;
+use crate::fixed_point::ONE;
 
 /// How many items a reranker is shown.
 const RERANKED: usize = 50;

@@ -1,9 +1,9 @@
-//! How sure a ranking is of its first item.
+//! The confidence of a ranking in its first item.
 
 use serde::Serialize;
 
 use super::ranker::RankedDoc;
-use crate::fixed::{self, ONE};
+use crate::fixed_point::{self, ONE};
 
 /// Below this, in thousandths, nothing fits.
 const FITS: u32 = 150;
@@ -65,7 +65,7 @@ const WORDS: (i64, i64, i64) = (-2_472_000, 2_158, 2_527);
 const MEANING: (i64, i64, i64, i64) = (-3_241_000, 786, 3_887, 2_727);
 
 fn thousandths(part: u64, whole: u64) -> u32 {
-    let share = fixed::ratio(part, whole).min(ONE);
+    let share = fixed_point::ratio(part, whole).min(ONE);
     u32::try_from(share * 1000 / ONE).unwrap_or(1000)
 }
 

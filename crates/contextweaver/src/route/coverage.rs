@@ -9,7 +9,7 @@ use super::index::Index;
 use super::postings::DocId;
 use super::query_scorer::QueryScorer;
 use super::ranker::RankedDoc;
-use crate::fixed::{self, ONE};
+use crate::fixed_point::{self, ONE};
 use crate::route::query::QueryTerms;
 
 /// How many of the best are looked at.
@@ -44,13 +44,13 @@ impl TermCoverage {
     /// What an item adds, as a share of all there is.
     fn adds(&self, item: usize) -> u64 {
         let has = self.has.get(item).into_iter().flatten();
-        let sum = has.zip(&self.left).map(|(has, left)| fixed::mul(*has, *left)).sum();
-        fixed::ratio(sum, self.total)
+        let sum = has.zip(&self.left).map(|(has, left)| fixed_point::mul(*has, *left)).sum();
+        fixed_point::ratio(sum, self.total)
     }
 
     fn take(&mut self, item: usize) {
         for (left, has) in self.left.iter_mut().zip(self.has.get(item).into_iter().flatten()) {
-            *left = fixed::mul(*left, ONE - fixed::mul(DONE, *has));
+            *left = fixed_point::mul(*left, ONE - fixed_point::mul(DONE, *has));
         }
     }
 }
@@ -75,7 +75,7 @@ pub(super) fn cover(
     for _ in 0..SLOTS_COVERED.min(size) {
         let value = |item: usize| {
             let own = pool.get(item).map_or(0, |ranked| ranked.score);
-            own.saturating_add(fixed::mul(width, fixed::mul(GAIN, words.adds(item))))
+            own.saturating_add(fixed_point::mul(width, fixed_point::mul(GAIN, words.adds(item))))
         };
         // Of equals the one that was ranked higher.
         let best = left.iter().enumerate().map(|(at, item)| (value(*item), at));

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use crate::catalog::SelectableItem;
-use crate::fixed;
+use crate::fixed_point;
 use crate::route::analyser::{Analyser, Keys};
 use crate::route::argument_type::ArgumentTypes;
 use crate::route::key::{self, Key};
@@ -102,7 +102,7 @@ impl Occurrences {
                     let length = self.lengths.get(field as usize).copied().unwrap_or(0);
                     let (weight, usual) = field.weight_and_length();
                     let count = same.len() as u64;
-                    Some(fixed::ratio(weight * count * 2 * usual, 10 * (usual + length)))
+                    Some(fixed_point::ratio(weight * count * 2 * usual, 10 * (usual + length)))
                 })
                 .sum();
             each(*key, Weight::try_from(saturate(sum) >> (16 - DIGITS)).unwrap_or(Weight::MAX));
@@ -112,7 +112,7 @@ impl Occurrences {
 
 /// `x·(k+1)/(x+k)` with k = 1.2.
 fn saturate(x: u64) -> u64 {
-    fixed::ratio(22 * x, 10 * x + 12 * fixed::ONE)
+    fixed_point::ratio(22 * x, 10 * x + 12 * fixed_point::ONE)
 }
 
 /// The terms of an item.

@@ -11,7 +11,7 @@ use super::postings::DocId;
 use super::query::Terms;
 use super::query_scorer::QueryScorer;
 use super::ranker::RankedDoc;
-use crate::fixed::{self, ONE};
+use crate::fixed_point::{self, ONE};
 
 /// How many of a ranking can be lifted from where they stand.
 pub(super) const DEPTH: usize = 200;
@@ -54,9 +54,9 @@ pub(super) fn boost(
             ranked.len() - 1
         });
         let Some(item) = ranked.get_mut(at) else { continue };
-        item.learned = fixed::mul(best, fixed::mul(BOOST, share));
+        item.learned = fixed_point::mul(best, fixed_point::mul(BOOST, share));
         item.score = item.score.saturating_add(item.learned);
-        let known = u32::try_from(fixed::mul(worth, share)).unwrap_or(u32::MAX);
+        let known = u32::try_from(fixed_point::mul(worth, share)).unwrap_or(u32::MAX);
         item.words = item.words.saturating_add(known);
         item.copy = false;
     }

@@ -6,7 +6,7 @@
 //! Shaw 1994). Reciprocal rank fusion throws the margins away and finds two to four points less
 //! here.
 
-use crate::fixed::{self, ONE};
+use crate::fixed_point::{self, ONE};
 
 const ONE_SIGNED: i64 = ONE as i64;
 
@@ -21,7 +21,7 @@ const LEAST: i64 = ONE_SIGNED * 3 / 10;
 /// Where the words of a request explain it, a table can only spoil their order; where they do not,
 /// it is all there is. In between it falls in a straight line.
 pub(super) fn meaning(best: u64, all: u64) -> i64 {
-    let explained = i64::try_from(fixed::ratio(best, all)).unwrap_or(i64::MAX);
+    let explained = i64::try_from(fixed_point::ratio(best, all)).unwrap_or(i64::MAX);
     let (from, to) = (ONE_SIGNED / 10, ONE_SIGNED * 4 / 5);
     let share = share(explained.clamp(from, to) - from, ONE_SIGNED, to - from);
     MOST - self::share(MOST - LEAST, share, ONE_SIGNED)

@@ -9,25 +9,25 @@ use std::sync::OnceLock;
 
 use super::key::Key;
 
-pub(super) type KeyMap<V> = HashMap<Key, V, Seeded>;
-pub(super) type KeySet = HashSet<Key, Seeded>;
+pub(super) type KeyMap<V> = HashMap<Key, V, SeededHashers>;
+pub(super) type KeySet = HashSet<Key, SeededHashers>;
 
 /// Makes hashers that begin with the number of this process.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seeded(u64);
+pub(super) struct SeededHashers(u64);
 
-impl Default for Seeded {
+impl Default for SeededHashers {
     fn default() -> Self {
         static SEED: OnceLock<u64> = OnceLock::new();
         Self(*SEED.get_or_init(|| RandomState::new().hash_one(0_u64)))
     }
 }
 
-impl BuildHasher for Seeded {
-    type Hasher = Mixed;
+impl BuildHasher for SeededHashers {
+    type Hasher = FoldedHasher;
 
-    fn build_hasher(&self) -> Mixed {
-        Mixed(self.0)
+    fn build_hasher(&self) -> FoldedHasher {
+        FoldedHasher(self.0)
     }
 }
 
@@ -35,9 +35,9 @@ const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A product of 128 bits, folded.
 #[derive(Debug)]
-pub(super) struct Mixed(u64);
+pub(super) struct FoldedHasher(u64);
 
-impl Hasher for Mixed {
+impl Hasher for FoldedHasher {
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.write_u64(u64::from(*byte));
@@ -62,9 +62,9 @@ mod tests {
 
     #[test]
     fn keys_that_differ_little_are_spread() {
-        let seeded = Seeded::default();
+        let seeded = SeededHashers::default();
         let low: HashSet<u64> = (0..4_096_u64).map(|n| seeded.hash_one(n << 48) % 65_536).collect();
         assert!(low.len() > 3_500, "{}", low.len());
-        assert_eq!(seeded.hash_one(7_u64), Seeded::default().hash_one(7_u64));
+        assert_eq!(seeded.hash_one(7_u64), SeededHashers::default().hash_one(7_u64));
     }
 }

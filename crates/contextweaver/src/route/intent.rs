@@ -31,7 +31,7 @@ pub(super) enum Token {
 
 /// Words that stand for one another; an item that has one of them gains by the best.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Implied {
+pub(super) struct SynonymGroup {
     pub(super) keys: Vec<Key>,
     pub(super) stems: Vec<Box<str>>,
     /// As they are written.
@@ -41,7 +41,7 @@ pub(super) struct Implied {
 /// Words that a request implies, and where in it they come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Expansion<'a> {
-    pub(super) implied: &'a Implied,
+    pub(super) implied: &'a SynonymGroup,
     /// The position of the first word of the request that they stand for.
     pub(super) position: u16,
 }
@@ -67,7 +67,7 @@ struct Rule {
     at_start: bool,
     /// What follows the first element, and whether it may be missing.
     rest: Vec<(Element, bool)>,
-    implied: Vec<Implied>,
+    implied: Vec<SynonymGroup>,
     #[cfg_attr(not(test), expect(dead_code, reason = "what the tests of the table hold rules to"))]
     example: Box<str>,
 }
@@ -133,7 +133,7 @@ impl Intents {
         });
         let elements: Vec<(Element, bool)> = elements.collect();
         let Some(((first, _), rest)) = elements.split_first() else { return };
-        let implied = implied.split_whitespace().map(Implied::parse).collect();
+        let implied = implied.split_whitespace().map(SynonymGroup::parse).collect();
         let (rest, example) = (rest.to_vec(), example.trim().into());
         if let Some(rules) = self.rules.get_mut(usize::from(*first)) {
             rules.push(Rule { at_start, rest, implied, example });
@@ -243,7 +243,7 @@ impl Rule {
     }
 }
 
-impl Implied {
+impl SynonymGroup {
     fn parse(text: &str) -> Self {
         let words: Vec<Box<str>> = text.split('|').map(Box::from).collect();
         let stems: Vec<Box<str>> = words.iter().map(|word| stem::stem(word).into()).collect();

@@ -1,4 +1,4 @@
-//! What was learned from routes that were accepted.
+//! Lessons learned from accepted routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use thiserror::Error;
 use weaver_types::{CapabilityId, Confidentiality, Integrity, Label, Timestamp};
 
 use crate::catalog::shown;
-use crate::fixed::{self, ONE};
+use crate::fixed_point::{self, ONE};
 
 /// Most words of one request that are learned.
 const MAX_WORDS: usize = 32;
@@ -222,10 +222,10 @@ impl Lessons {
             for id in self.words.get(*word).into_iter().flatten() {
                 let known = self.items.get(id).and_then(|known| known.get(*word));
                 let strength = known.map_or(0, |known| self.strength(*known, now));
-                *shares.entry(id).or_insert(0) += fixed::mul(*worth, strength);
+                *shares.entry(id).or_insert(0) += fixed_point::mul(*worth, strength);
             }
         }
-        shares.values_mut().for_each(|share| *share = fixed::ratio(*share, total));
+        shares.values_mut().for_each(|share| *share = fixed_point::ratio(*share, total));
         shares
     }
 
@@ -238,7 +238,7 @@ impl Lessons {
         let halvings = u32::try_from(age / half).unwrap_or(u32::MAX);
         let strength = known.strength.checked_shr(halvings).unwrap_or(0);
         let rest = u64::try_from((age % half) * u128::from(ONE) / half).unwrap_or(0);
-        strength - fixed::mul(strength / 2, rest)
+        strength - fixed_point::mul(strength / 2, rest)
     }
 
     fn keep_strongest(&self, known: &mut BTreeMap<Box<str>, WordWeight>, now: Timestamp) {

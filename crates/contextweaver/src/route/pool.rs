@@ -1,4 +1,4 @@
-//! What waits for the next query, so that none is made for each.
+//! Pools of accumulators and collectors, so that queries can share them.
 
 use std::sync::Mutex;
 
@@ -45,14 +45,14 @@ pub(super) struct Pools {
 }
 
 impl Pools {
-    /// An empty score accumulator for at least so many documents.
+    /// An empty score accumulator with a capacity of at least `items` documents.
     pub(super) fn accumulator(&self, items: usize) -> ScoreAccumulator {
         let mut accumulator = self.accumulators.take();
         accumulator.fit(items);
         accumulator
     }
 
-    /// A top-k collector for at least so many documents.
+    /// A top-k collector with a capacity of at least `items` documents.
     pub(super) fn collector(&self, items: usize) -> TopKCollector {
         let mut collector = self.collectors.take();
         collector.fit(items);

@@ -1,4 +1,4 @@
-//! What a host can plug into a router.
+//! The ports of a router: what a host can plug in.
 
 use std::borrow::Cow;
 

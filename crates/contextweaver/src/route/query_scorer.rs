@@ -1,6 +1,6 @@
 //! Scoring items against a query: BM25F with precomputed impacts, and what a query implies.
 
-use crate::fixed::{self, ONE};
+use crate::fixed_point::{self, ONE};
 use crate::route::accumulator::{self, ScoreAccumulator};
 use crate::route::common_words;
 use crate::route::corrections::SpellingCorrections;
@@ -201,7 +201,7 @@ impl<'a> QueryScorer<'a> {
         own: PostingsList<'a>,
     ) -> Option<(u64, QueryTerm<'a>)> {
         // The more a request says, the less depends on what is read into it.
-        let factor = fixed::ratio(share * SHORT_QUERY, ONE * asked.length.max(SHORT_QUERY));
+        let factor = fixed_point::ratio(share * SHORT_QUERY, ONE * asked.length.max(SHORT_QUERY));
         let mut all = 0;
         let scorer = |key: &Key| {
             let list = self.index.single(*key);
@@ -217,7 +217,8 @@ impl<'a> QueryScorer<'a> {
 
     /// Words that a request implies, and what each is worth for the meaning of it.
     pub(super) fn implied_words(self, asked: &QueryTerms) -> impl Iterator<Item = (&str, u64)> {
-        let factor = |share| fixed::ratio(share * SHORT_QUERY, ONE * asked.length.max(SHORT_QUERY));
+        let factor =
+            |share| fixed_point::ratio(share * SHORT_QUERY, ONE * asked.length.max(SHORT_QUERY));
         let (implied, everyday) =
             (factor(INTENT_SEMANTIC_WEIGHT), factor(EVERYDAY_SEMANTIC_WEIGHT));
         let implied = asked.implied.iter().map(move |expansion| (expansion, implied));
@@ -226,7 +227,7 @@ impl<'a> QueryScorer<'a> {
             let list = expansion.implied;
             let words = list.words.iter().zip(&list.keys);
             let share = factor / (list.words.len() as u64).max(1);
-            words.map(move |(word, key)| (&**word, fixed::mul(self.rarity(*key), share)))
+            words.map(move |(word, key)| (&**word, fixed_point::mul(self.rarity(*key), share)))
         })
     }
 
@@ -255,7 +256,7 @@ impl<'a> QueryScorer<'a> {
         lists.sort_by_key(|(seen, _)| *seen);
         let most = match self.term_weight(self.selection.seen(own), count, SYNONYM_WEIGHT) {
             0 => u64::MAX,
-            gain => gain,
+            term_weight => term_weight,
         };
         let mut room = MAX_SYNONYM_POSTINGS;
         lists.retain(|(seen, _)| {
@@ -292,34 +293,36 @@ impl<'a> QueryScorer<'a> {
     /// What each term brings the item with this id, in the order in which terms are scored.
     pub(super) fn explain(self, terms: &Terms, doc: DocId) -> Vec<ScoreExplanation> {
         let mut shares = Vec::new();
-        let mut add = |term: &str, found: &str, by, postings: PostingsList<'_>, gain: u64| {
-            let score = postings.at(doc).map_or(0, |weight| impact(gain, weight).into());
-            if gain > 0 && score > 0 {
-                let (term, found) = (term.to_owned(), found.to_owned());
-                shares.push(ScoreExplanation { term, found, by, score });
-            }
-        };
-        let gain = |list, count, factor| self.term_weight(self.selection.seen(list), count, factor);
+        let mut add =
+            |term: &str, found: &str, by, postings: PostingsList<'_>, term_weight: u64| {
+                let score = postings.at(doc).map_or(0, |weight| impact(term_weight, weight).into());
+                if term_weight > 0 && score > 0 {
+                    let (term, found) = (term.to_owned(), found.to_owned());
+                    shares.push(ScoreExplanation { term, found, by, score });
+                }
+            };
+        let weight_of =
+            |list, count, factor| self.term_weight(self.selection.seen(list), count, factor);
         for (term, count) in occurrences(&terms.single) {
             let (single, pairs) =
                 (self.index.single(key::of(term)), self.index.pairs(key::of(term)));
             let factor =
                 if common_words::contains(key::of(term)) { COMMON_WORD_WEIGHT } else { ONE };
-            add(term, term, "word", single, gain(single, count, factor));
-            add(term, term, "pair", pairs, gain(pairs, count, factor / 2));
+            add(term, term, "word", single, weight_of(single, count, factor));
+            add(term, term, "pair", pairs, weight_of(pairs, count, factor / 2));
             if single.at(doc).is_none()
-                && let Some((other, gain)) = self.best_synonym(terms, term, count, doc)
+                && let Some((other, term_weight)) = self.best_synonym(terms, term, count, doc)
             {
                 let known = self.thesaurus.knows(key::of(term));
                 let by = if known { "instead" } else { "spelling" };
-                add(term, &other, by, self.index.single(key::of(&other)), gain);
+                add(term, &other, by, self.index.single(key::of(&other)), term_weight);
             }
         }
         for (term, count) in occurrences(&terms.pairs) {
             let (single, pairs) =
                 (self.index.single(key::of(term)), self.index.pairs(key::of(term)));
-            add(term, term, "pair", pairs, gain(pairs, count, ONE / 2));
-            add(term, term, "word", single, gain(single, count, ONE / 2));
+            add(term, term, "pair", pairs, weight_of(pairs, count, ONE / 2));
+            add(term, term, "word", single, weight_of(single, count, ONE / 2));
         }
         shares
     }
@@ -333,19 +336,19 @@ impl<'a> QueryScorer<'a> {
         count: u64,
         doc: DocId,
     ) -> Option<(String, u64)> {
-        let gain = |list| self.term_weight(self.selection.seen(list), count, SYNONYM_WEIGHT);
-        let most = match gain(self.index.single(key::of(term))) {
+        let weight_of = |list| self.term_weight(self.selection.seen(list), count, SYNONYM_WEIGHT);
+        let most = match weight_of(self.index.single(key::of(term))) {
             0 => u64::MAX,
-            gain => gain,
+            term_weight => term_weight,
         };
         let others = self.thesaurus.others(term).chain(self.corrections.words(key::of(term)));
         let others = others.filter(|other| !asked.single.iter().any(|asked| asked == other));
         let worth = others.filter_map(|other| {
             let list = self.index.single(key::of(other));
-            let gain = gain(list).min(most);
-            Some((gain * list.at(doc)?, other.to_owned(), gain))
+            let term_weight = weight_of(list).min(most);
+            Some((term_weight * list.at(doc)?, other.to_owned(), term_weight))
         });
-        worth.max().map(|(_, other, gain)| (other, gain))
+        worth.max().map(|(_, other, term_weight)| (other, term_weight))
     }
 
     /// Each of these terms that a visible item has, and how rare it is.
@@ -362,7 +365,7 @@ impl<'a> QueryScorer<'a> {
     }
 
     fn rare(self, seen: u64) -> u64 {
-        fixed::ln(2 * self.selection.count() + 2, 2 * seen + 1)
+        fixed_point::ln(2 * self.selection.count() + 2, 2 * seen + 1)
     }
 
     /// What a whole weight of a term is worth that so many visible items hold; nothing where none
@@ -371,8 +374,8 @@ impl<'a> QueryScorer<'a> {
         if seen == 0 {
             return 0;
         }
-        let repeated = ONE + fixed::ln(count, 1);
-        fixed::mul(fixed::mul(self.rare(seen), repeated), factor).max(1)
+        let repeated = ONE + fixed_point::ln(count, 1);
+        fixed_point::mul(fixed_point::mul(self.rare(seen), repeated), factor).max(1)
     }
 }
 

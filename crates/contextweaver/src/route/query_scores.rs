@@ -6,7 +6,7 @@
 
 use super::accumulator::ScoreAccumulator;
 use super::postings::{DocId, ScoredDoc};
-use crate::fixed::{self, ONE};
+use crate::fixed_point::{self, ONE};
 
 /// What every item scores for the whole query and for each part of it.
 ///
@@ -99,7 +99,7 @@ impl QueryScores {
         }
         let share = |(score, scale): (u32, &u64)| ((u64::from(score) * scale) >> 32).min(ONE);
         let part = parts.zip(&self.scales).map(share).max().unwrap_or(0);
-        let both = u64::midpoint(u64::from(whole), fixed::mul(part, self.most));
+        let both = u64::midpoint(u64::from(whole), fixed_point::mul(part, self.most));
         u32::try_from(both).unwrap_or(u32::MAX)
     }
 

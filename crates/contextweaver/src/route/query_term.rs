@@ -8,7 +8,7 @@
 use super::document;
 use super::postings::{DocId, Posting, PostingsList};
 
-/// A binary search in a postings list costs as much as reading so many postings.
+/// A binary search in a postings list costs as much as reading this number of postings.
 pub(super) const LOOKUP_COST: usize = 16;
 
 /// Receives scored documents, as a collector does in tantivy and Lucene.
@@ -30,7 +30,7 @@ pub(super) struct SynonymAccumulator {
 }
 
 impl SynonymAccumulator {
-    /// At least so many documents.
+    /// The least capacity, in documents.
     pub(super) fn fit(&mut self, items: usize) {
         if self.most.len() < items {
             self.most.resize(items, 0);

@@ -1,4 +1,4 @@
-//! From scores to an order: copies behind what they copy, meaning beside words.
+//! Ranks documents by words and by meaning; copies come behind their originals.
 
 use std::cmp::Ordering;
 
@@ -197,7 +197,7 @@ impl Ranker<'_> {
         ranked
     }
 
-    /// At least `least` items that are no copies, where there are so many.
+    /// At least `least` items that are no copies, or all of them where there are fewer.
     fn words(self, query: &Query<'_>, least: usize) -> LexicalRanking {
         // Copies of the first few may fill many documents, so it looks further than it has to.
         let mut depth = least + least.div_ceil(4);
@@ -279,7 +279,7 @@ impl Ranker<'_> {
         (first, copies)
     }
 
-    /// Leaves the first so many, in no particular order, and gives the others.
+    /// Keeps the first `count`, in no particular order, and returns the others.
     fn cut(self, found: &mut Vec<LexicalHit>, count: usize) -> Vec<LexicalHit> {
         if count >= found.len() {
             return Vec::new();

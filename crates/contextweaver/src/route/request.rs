@@ -1,4 +1,4 @@
-//! What is asked of a router.
+//! The request to a router.
 
 use weaver_types::Timestamp;
 

@@ -1,4 +1,4 @@
-//! How a host brings similarities of its own.
+//! The port through which a host supplies similarities of its own.
 
 use weaver_types::CapabilityId;
 

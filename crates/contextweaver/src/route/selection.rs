@@ -1,4 +1,4 @@
-//! Which items of an index may be seen.
+//! The items of an index that a request may see.
 
 use std::sync::Arc;
 

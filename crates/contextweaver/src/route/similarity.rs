@@ -1,4 +1,4 @@
-//! How near items are to a query by what they mean.
+//! The similarity in meaning between items and a query.
 
 use weaver_types::CapabilityId;
 
@@ -8,7 +8,7 @@ use super::query::Query;
 use super::retriever::Retriever;
 use super::semantic_index::SemanticIndex;
 use super::table::Vector;
-use crate::fixed::ONE;
+use crate::fixed_point::ONE;
 
 /// What says how near items are to a query and to each part of it.
 pub(super) enum Similarity<'a> {

@@ -1,4 +1,4 @@
-//! Where to look for a number among many that are sorted and evenly spread.
+//! Interpolated slots for looking up a number among many that are sorted and evenly spread.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use std::ops::Range;
 pub(super) struct Slots(Vec<u32>);
 
 impl Slots {
-    /// Of sorted numbers, about so many to a slot.
+    /// Builds slots from sorted numbers, with about `each` numbers in every slot.
     pub(super) fn of(numbers: impl ExactSizeIterator<Item = u64>, each: usize) -> Self {
         let count = numbers.len();
         let slots = count.div_ceil(each.max(1));

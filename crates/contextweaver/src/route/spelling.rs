@@ -12,7 +12,7 @@ use super::slots::Slots;
 
 /// A shorter word has too many neighbours, and a longer one is no word.
 const LETTERS: RangeInclusive<usize> = 4..=24;
-/// From so many letters on, a letter may be lost in one place and another be added elsewhere.
+/// From this length on, a letter may be lost in one place and another be added elsewhere.
 const LONG: usize = 8;
 /// Remainders that begin alike, on average.
 const REMAINDERS_OF_SLOT: usize = 8;

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 pub use error::TableError;
 
 use super::pool::Pool;
-use crate::fixed::{self, ONE};
+use crate::fixed_point::{self, ONE};
 use file::Rows;
 use pieces::Pieces;
 
@@ -214,7 +214,7 @@ impl Vector {
     pub(super) fn cosine(&self, values: &[i8], length: u32) -> i64 {
         let dot = dot(&self.values, values);
         let lengths = u64::from(self.length) * u64::from(length);
-        let size = fixed::ratio(u64::from(dot.unsigned_abs()) << 16, lengths);
+        let size = fixed_point::ratio(u64::from(dot.unsigned_abs()) << 16, lengths);
         let size = i64::try_from(size).unwrap_or(0);
         if dot < 0 { -size } else { size }
     }

@@ -26,7 +26,7 @@ pub(super) struct TopKCollector {
 }
 
 impl TopKCollector {
-    /// Makes room for so many documents.
+    /// Grows to a capacity of at least `items` documents.
     pub(super) fn fit(&mut self, items: usize) {
         if self.scores.len() < items {
             self.scores.resize(items, 0);
@@ -215,15 +215,15 @@ mod tests {
 
     /// Lists of a few items and of many, with what they are worth; some of their items came later.
     fn lists() -> impl Strategy<Value = Lists> {
-        let gain = prop_oneof![1..200_u64, 1..400_000_u64];
+        let weight = prop_oneof![1..200_u64, 1..400_000_u64];
         let items = |most| prop::collection::btree_map(0..ITEMS, 0..9_000_u16, 0..most);
         let list = prop_oneof![items(12), items(300)];
-        prop::collection::vec((gain, list, items(3)), 0..9)
+        prop::collection::vec((weight, list, items(3)), 0..9)
     }
 
-    fn worth((gain, base, added): &(u64, Vec<Posting>, Vec<Posting>)) -> TermScorer<'_> {
+    fn term_scorer((weight, base, added): &(u64, Vec<Posting>, Vec<Posting>)) -> TermScorer<'_> {
         TermScorer {
-            weight: *gain,
+            weight: *weight,
             postings: PostingsList { base: SegmentPostings::of(base), added, gone: 0 },
         }
     }
@@ -254,15 +254,15 @@ mod tests {
             lists in lists(), instead in lists(), count in prop_oneof![0..8_usize, 0..500_usize],
             hidden in prop::option::of(prop::collection::vec(0..2 * ITEMS, 0..200)),
         ) {
-            let lists: Vec<_> = lists.iter().chain(&instead).map(|(gain, base, added)| {
-                (*gain, postings(base, 0), postings(added, ITEMS))
+            let lists: Vec<_> = lists.iter().chain(&instead).map(|(weight, base, added)| {
+                (*weight, postings(base, 0), postings(added, ITEMS))
             }).collect();
             let (plain, others) = lists.split_at(lists.len() - instead.len());
             let sources = || {
-                let mut sources: Vec<_> = plain.iter().map(|list| QueryTerm::Term(worth(list))).collect();
+                let mut sources: Vec<_> = plain.iter().map(|list| QueryTerm::Term(term_scorer(list))).collect();
                 for three in others.chunks(3).filter(|three| three.len() > 1) {
-                    let own = worth(&three[0]).postings;
-                    sources.push(QueryTerm::Synonyms { own, others: three[1..].iter().map(worth).collect() });
+                    let own = term_scorer(&three[0]).postings;
+                    sources.push(QueryTerm::Synonyms { own, others: three[1..].iter().map(term_scorer).collect() });
                 }
                 sources
             };

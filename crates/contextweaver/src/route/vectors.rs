@@ -3,7 +3,7 @@
 use weaver_text::split;
 
 use crate::catalog::SelectableItem;
-use crate::fixed::ONE;
+use crate::fixed_point::ONE;
 use crate::route::table::{PieceCache, TokenTable, Vector};
 
 /// Most examples of an item that count.

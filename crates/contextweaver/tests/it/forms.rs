@@ -9,7 +9,7 @@ fn read(text: &str, source: Source<'_>) -> Catalog {
 }
 
 fn problem(text: &str, source: Source<'_>) -> String {
-    let read = load::read(text, source).and_then(load::Loaded::catalog);
+    let read = load::read(text, source).and_then(load::LoadedCatalog::catalog);
     read.map(|catalog| format!("{} items", catalog.len())).unwrap_err().to_string()
 }
 

@@ -325,7 +325,10 @@ mod yaml {
         assert_eq!(item.metadata["license"], "MIT");
         for bad in ["---\nname: x\n---\n", "---\nname: x", "name: x\n---\n", "---\n- a\n---\n"] {
             let source = Source::of(CatalogFormat::Skill);
-            assert!(load::read(bad, source).and_then(load::Loaded::catalog).is_err(), "{bad}");
+            assert!(
+                load::read(bad, source).and_then(load::LoadedCatalog::catalog).is_err(),
+                "{bad}"
+            );
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use contextweaver::memory::{
     Access, BundleParts, Confidence, EntryKind, FactStore, Limits, MAX_KEY, Memory, MemoryBundle,
-    MemoryError, MemoryLogError, Put, Tier,
+    MemoryError, MemoryLogError, PutOptions, Tier,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn a_preference_expires_and_is_deleted_once() {
     assert!(case["then"].as_str().unwrap().ends_with("entry_id 'mem_dur_user_preference'"));
     let clock = clock();
     let durable = bundle(&clock).durable;
-    let second = Put::default().ttl(Duration::from_secs_f64(1.0));
+    let second = PutOptions::default().ttl(Duration::from_secs_f64(1.0));
     let put = || durable.put("user_preference", json!("compact"), &second).unwrap();
     put();
     clock.advance(Duration::from_millis(500));
@@ -60,8 +60,8 @@ fn every_tier_has_the_same_calls_and_ids_of_its_own() {
     let memory = bundle(&clock());
     for (tier, short) in tiers(&memory).into_iter().zip(["wor", "epi", "dur"]) {
         assert_eq!(tier.get("k", json!(7)).unwrap(), 7, "the default");
-        tier.put("k", json!({ "ok": true }), &Put::new("tool.vault_read")).unwrap();
-        tier.put("a", json!(null), &Put::default()).unwrap();
+        tier.put("k", json!({ "ok": true }), &PutOptions::new("tool.vault_read")).unwrap();
+        tier.put("a", json!(null), &PutOptions::default()).unwrap();
         assert_eq!(tier.get("k", json!(7)).unwrap(), json!({ "ok": true }));
         let entry = tier.entry("k").unwrap().unwrap();
         assert_eq!((entry.key.as_str(), entry.source.as_str()), ("k", "tool.vault_read"));
@@ -75,13 +75,13 @@ fn every_tier_has_the_same_calls_and_ids_of_its_own() {
             ("sess_1", "trace_1")
         );
         assert_eq!(keys(tier), ["a", "k"]);
-        tier.put("k", json!("other"), &Put::default()).unwrap();
+        tier.put("k", json!("other"), &PutOptions::default()).unwrap();
         assert_eq!(tier.get("k", json!(7)).unwrap(), "other", "the last one counts");
         assert!(tier.delete("k").unwrap() && !tier.delete("k").unwrap());
         assert_eq!(keys(tier), ["a"]);
     }
     assert_eq!(tiers(&memory).map(|tier| tier.tier().as_str()), ["working", "episodic", "durable"]);
-    memory.working.put("b", json!(2), &Put::default()).unwrap();
+    memory.working.put("b", json!(2), &PutOptions::default()).unwrap();
     let all = memory.working.snapshot().unwrap();
     assert_eq!(
         all.into_iter().collect::<Vec<_>>(),
@@ -94,12 +94,12 @@ fn every_tier_has_the_same_calls_and_ids_of_its_own() {
 fn what_has_expired_is_gone_from_reads_lists_snapshots_and_sweeps() {
     let clock = clock();
     let memory = bundle(&clock);
-    let put = Put::default().ttl(HOUR);
+    let put = PutOptions::default().ttl(HOUR);
     for tier in tiers(&memory) {
         for key in ["read", "deleted", "swept", "swept too"] {
             tier.put(key, json!(1), &put).unwrap();
         }
-        tier.put("stays", json!(1), &Put::default()).unwrap();
+        tier.put("stays", json!(1), &PutOptions::default()).unwrap();
         assert_eq!((tier.sweep().unwrap(), keys(tier).len()), (0, 5));
     }
     clock.advance(HOUR);
@@ -112,7 +112,7 @@ fn what_has_expired_is_gone_from_reads_lists_snapshots_and_sweeps() {
     let again = bundle(&clock);
     for tier in tiers(&again) {
         tier.put("listed", json!(1), &put).unwrap();
-        tier.put("stays", json!(1), &Put::default()).unwrap();
+        tier.put("stays", json!(1), &PutOptions::default()).unwrap();
     }
     clock.advance(HOUR);
     assert!(tiers(&again).iter().all(|tier| keys(tier) == ["stays"]));
@@ -124,7 +124,7 @@ fn what_has_expired_is_gone_from_reads_lists_snapshots_and_sweeps() {
 fn what_has_expired_is_not_there_for_those_that_write() {
     let clock = clock();
     let memory = bundle(&clock);
-    let put = Put::new("a").ttl(HOUR);
+    let put = PutOptions::new("a").ttl(HOUR);
     for tier in tiers(&memory) {
         tier.put("deleted", json!(1), &put).unwrap();
         FactStore::new(tier).state("stated", json!(1), &put).unwrap();
@@ -133,7 +133,7 @@ fn what_has_expired_is_not_there_for_those_that_write() {
     for tier in tiers(&memory) {
         assert!(!tier.delete("deleted").unwrap());
         let facts = FactStore::new(tier);
-        facts.state("stated", json!(2), &Put::new("b")).unwrap();
+        facts.state("stated", json!(2), &PutOptions::new("b")).unwrap();
         assert_eq!(facts.get("stated").unwrap().unwrap().value(), Some(&json!(2)));
     }
 }
@@ -143,7 +143,7 @@ fn a_leap_of_the_clock_sweeps_nothing_away() {
     let clock = clock();
     let memory = bundle(&clock);
     for tier in tiers(&memory) {
-        tier.put("a", json!(1), &Put::default().ttl(HOUR)).unwrap();
+        tier.put("a", json!(1), &PutOptions::default().ttl(HOUR)).unwrap();
     }
     clock.set(START.after(HOUR * 72));
     assert!(tiers(&memory).iter().all(|tier| tier.sweep().unwrap() == 0));
@@ -157,12 +157,12 @@ fn writing_forgets_what_has_expired() {
     let memory = bundle(&clock);
     for tier in tiers(&memory) {
         (0..4).for_each(|n| {
-            tier.put(&format!("a{n}"), json!(1), &Put::default().ttl(HOUR)).unwrap();
+            tier.put(&format!("a{n}"), json!(1), &PutOptions::default().ttl(HOUR)).unwrap();
         });
     }
     clock.advance(HOUR);
     for tier in tiers(&memory) {
-        (0..4).for_each(|n| tier.put(&format!("b{n}"), json!(1), &Put::default()).unwrap());
+        (0..4).for_each(|n| tier.put(&format!("b{n}"), json!(1), &PutOptions::default()).unwrap());
         assert_eq!(tier.sweep().unwrap(), 0, "nothing is left to sweep");
     }
 }
@@ -171,7 +171,7 @@ fn writing_forgets_what_has_expired() {
 fn a_clock_that_is_moved_brings_nothing_back() {
     let clock = clock();
     let memory = bundle(&clock);
-    let put = Put::default().ttl(HOUR);
+    let put = PutOptions::default().ttl(HOUR);
     for tier in tiers(&memory) {
         tier.put("a", json!(1), &put).unwrap();
         tier.put("b", json!(1), &put).unwrap();
@@ -210,7 +210,7 @@ fn bounds_are_errors_that_name_the_bound() {
     let limits = Limits { values: 3, value_bytes: 16, ..Limits::default() };
     let memory = MemoryBundle::create(BundleParts { limits, ..parts });
     let durable = &memory.durable;
-    let put = |key: &str, value: Value| durable.put(key, value, &Put::default());
+    let put = |key: &str, value: Value| durable.put(key, value, &PutOptions::default());
     let long = "x".repeat(MAX_KEY + 1);
     for key in ["", " a", "a\n", "a\u{1f}b", long.as_str()] {
         assert_eq!(put(key, json!(1)).unwrap_err().code(), "memory.key", "{key:?}");
@@ -222,7 +222,7 @@ fn bounds_are_errors_that_name_the_bound() {
     assert!(
         put("k", json!("sixteen, quoted")).is_err() && put("k", json!("sixteen quoted")).is_ok()
     );
-    let source = Put::new("s".repeat(2_000));
+    let source = PutOptions::new("s".repeat(2_000));
     assert_eq!(durable.put("k", json!(1), &source).unwrap_err().code(), "memory.too_large");
     put("last", json!(1)).unwrap();
     let full = put("one more", json!(1)).unwrap_err();
@@ -238,7 +238,7 @@ fn what_has_expired_makes_room() {
     let parts = BundleParts::new(Arc::clone(&clock) as Arc<_>);
     let limits = Limits { values: 300, ..Limits::default() };
     let memory = MemoryBundle::create(BundleParts { limits, ..parts });
-    let short = Put::default().ttl(HOUR);
+    let short = PutOptions::default().ttl(HOUR);
     for n in 0..300 {
         memory.durable.put(&format!("k{n}"), json!(n), &short).unwrap();
     }
@@ -252,7 +252,7 @@ fn what_has_expired_makes_room() {
 fn lists_come_in_pages_in_the_order_of_the_keys() {
     let memory = bundle(&clock());
     for n in (0..1_234).rev() {
-        memory.durable.put(&format!("k{n:04}"), json!(n), &Put::default()).unwrap();
+        memory.durable.put(&format!("k{n:04}"), json!(n), &PutOptions::default()).unwrap();
     }
     let (mut seen, mut after, mut pages) = (Vec::new(), None, 0);
     loop {
@@ -274,16 +274,16 @@ fn lists_come_in_pages_in_the_order_of_the_keys() {
 #[test]
 fn nothing_is_public_and_what_says_nothing_is_untrusted() {
     let memory = bundle(&clock());
-    let label = |put: &Put| {
+    let label = |put: &PutOptions| {
         memory.working.put("k", json!(1), put).unwrap();
         let label = memory.working.entry("k").unwrap().unwrap().label;
         (label.confidentiality, label.integrity)
     };
-    assert_eq!(label(&Put::default()), (Confidentiality::Internal, Integrity::Untrusted));
-    let clean = Put::default().labelled(Label::clean());
+    assert_eq!(label(&PutOptions::default()), (Confidentiality::Internal, Integrity::Untrusted));
+    let clean = PutOptions::default().labelled(Label::clean());
     assert_eq!(label(&clean), (Confidentiality::Internal, Integrity::Trusted));
     let secret = Label::of(Confidentiality::Restricted, Integrity::Trusted);
-    let secret = Put::default().labelled(secret);
+    let secret = PutOptions::default().labelled(secret);
     assert_eq!(label(&secret), (Confidentiality::Restricted, Integrity::Trusted));
 }
 
@@ -303,7 +303,7 @@ fn the_log_hears_first_and_what_it_refuses_does_not_happen() {
         }));
     let memory = MemoryBundle::create(BundleParts { event_log, ..parts });
     for tier in tiers(&memory) {
-        tier.put("k", json!(1), &Put::default()).unwrap();
+        tier.put("k", json!(1), &PutOptions::default()).unwrap();
         tier.entry("k").unwrap();
         tier.entry("none").unwrap();
     }
@@ -312,7 +312,7 @@ fn the_log_hears_first_and_what_it_refuses_does_not_happen() {
     let [epi, dur] = told;
     let wanted = [(put, epi.clone()), (get, epi), (put, dur.clone()), (get, dur)];
     assert_eq!(*heard.lock().unwrap(), wanted);
-    let refused = memory.durable.put("refused", json!(1), &Put::default()).unwrap_err();
+    let refused = memory.durable.put("refused", json!(1), &PutOptions::default()).unwrap_err();
     assert_eq!(refused, MemoryError::Log(MemoryLogError::new("the log is full")));
     assert!(memory.durable.list_keys(None, 10).unwrap().items.iter().all(|key| key != "refused"));
 }
@@ -325,7 +325,7 @@ fn threads_lose_nothing() {
             let durable = memory.durable.clone();
             scope.spawn(move || {
                 for n in 0..50 {
-                    let put = Put::default();
+                    let put = PutOptions::default();
                     durable.put(&format!("own-{thread}-{n}"), json!(n), &put).unwrap();
                     durable.put("shared", json!([thread, n]), &put).unwrap();
                 }
@@ -352,7 +352,7 @@ proptest! {
             model.retain(|_, (_, end)| *end > now);
             match what {
                 0 => {
-                    memory.put(&key, json!(value), &Put::default().ttl(Duration::from_secs(secs))).unwrap();
+                    memory.put(&key, json!(value), &PutOptions::default().ttl(Duration::from_secs(secs))).unwrap();
                     model.insert(key, (value, now + secs));
                 }
                 1 => {
@@ -378,7 +378,7 @@ proptest! {
 fn tiers_are_told_apart() {
     assert_eq!(Tier::Durable.short(), "dur");
     let memory = bundle(&clock());
-    memory.working.put("k", json!(1), &Put::default()).unwrap();
+    memory.working.put("k", json!(1), &PutOptions::default()).unwrap();
     assert!(memory.episodic.entry("k").unwrap().is_none());
     assert!(memory.durable.entry("k").unwrap().is_none());
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use contextweaver::memory::{
     BundleParts, Confidence, EpisodicStore, FactStore, Limits, MAX_CLAIMS, MAX_EPISODE,
-    MemoryBundle, MemoryError, Put, Recurrence, consolidate,
+    MemoryBundle, MemoryError, PutOptions, Recurrence, consolidate,
 };
 use serde_json::{Value, json};
 use weaver_types::{CallId, Confidentiality, Integrity, Label, RunId};
@@ -23,14 +23,14 @@ fn contradicting_claims_stand_side_by_side_until_one_is_resolved() {
     let clock = clock();
     let memory = bundle(&clock);
     let facts = FactStore::new(&memory.durable);
-    let ours = Put::new("profile").labelled(trusted());
+    let ours = PutOptions::new("profile").labelled(trusted());
     assert_eq!(facts.state("tz", json!("UTC"), &ours).unwrap(), 1);
     assert_eq!(facts.get("tz").unwrap().unwrap().value(), Some(&json!("UTC")));
     // Another source that agrees contradicts nothing.
-    assert_eq!(facts.state("tz", json!("UTC"), &Put::new("calendar")).unwrap(), 2);
+    assert_eq!(facts.state("tz", json!("UTC"), &PutOptions::new("calendar")).unwrap(), 2);
     assert!(!facts.get("tz").unwrap().unwrap().is_contradicted());
     clock.advance(MINUTE);
-    let mail = facts.state("tz", json!("CET"), &Put::new("mail")).unwrap();
+    let mail = facts.state("tz", json!("CET"), &PutOptions::new("mail")).unwrap();
     let fact = facts.get("tz").unwrap().unwrap();
     assert!(fact.is_contradicted() && fact.value().is_none());
     let said: Vec<(&Value, &str)> =
@@ -65,18 +65,18 @@ fn contradicting_claims_stand_side_by_side_until_one_is_resolved() {
 #[test]
 fn a_newer_value_of_one_source_replaces_its_older_one_and_two_sources_are_both_shown() {
     let facts = FactStore::new(&bundle(&clock()).durable);
-    let profile = Put::new("profile").labelled(trusted());
+    let profile = PutOptions::new("profile").labelled(trusted());
     facts.state("city", json!("Rome"), &profile).unwrap();
     facts.state("city", json!("Oslo"), &profile).unwrap();
     let fact = facts.get("city").unwrap().unwrap();
     assert_eq!(fact.value(), Some(&json!("Oslo")), "no dispute of a source with itself");
-    facts.state("city", json!("Bern"), &Put::new("mail")).unwrap();
+    facts.state("city", json!("Bern"), &PutOptions::new("mail")).unwrap();
     let fact = facts.get("city").unwrap().unwrap();
     let said: Vec<&Value> = fact.standing().map(|claim| &claim.entry.value).collect();
     assert!(fact.is_contradicted());
     assert_eq!(said, [&json!("Oslo"), &json!("Bern")]);
     // Who says it under a trusted name without being trusted replaces nothing.
-    let forged = Put::new("profile").labelled(Label::undeclared_output());
+    let forged = PutOptions::new("profile").labelled(Label::undeclared_output());
     facts.state("city", json!("Evil"), &forged).unwrap();
     let fact = facts.get("city").unwrap().unwrap();
     assert!(fact.standing().any(|claim| claim.entry.value == json!("Oslo")), "{fact:?}");
@@ -91,7 +91,7 @@ fn a_newer_value_of_one_source_replaces_its_older_one_and_two_sources_are_both_s
 fn what_is_said_again_is_renewed_under_the_stricter_label() {
     let clock = clock();
     let facts = FactStore::new(&bundle(&clock).durable);
-    let short = |label: Label| Put::new("tool").labelled(label).ttl(MINUTE);
+    let short = |label: Label| PutOptions::new("tool").labelled(label).ttl(MINUTE);
     assert_eq!(facts.state("k", json!(1), &short(Label::undeclared_output())).unwrap(), 1);
     clock.advance(MINUTE / 2);
     assert_eq!(facts.state("k", json!(1), &short(trusted())).unwrap(), 1);
@@ -111,22 +111,26 @@ fn claims_facts_and_episodes_are_bounded() {
     let memory = MemoryBundle::create(BundleParts { limits, ..parts });
     let facts = FactStore::new(&memory.durable);
     for n in 0..MAX_CLAIMS {
-        facts.state("k", json!(n), &Put::new(format!("source {n}"))).unwrap();
+        facts.state("k", json!(n), &PutOptions::new(format!("source {n}"))).unwrap();
     }
-    let full = facts.state("k", json!("more"), &Put::new("s")).unwrap_err();
+    let full = facts.state("k", json!("more"), &PutOptions::new("s")).unwrap_err();
     assert_eq!(full, MemoryError::Claims { key: "k".into(), max: MAX_CLAIMS });
     facts.resolve("k", 3, "").unwrap();
-    let number = facts.state("k", json!("more"), &Put::new("s")).unwrap();
+    let number = facts.state("k", json!("more"), &PutOptions::new("s")).unwrap();
     let fact = facts.get("k").unwrap().unwrap();
     assert_eq!((fact.claims.len(), number), (MAX_CLAIMS, 17), "a number is used once");
-    facts.state("two", json!(1), &Put::default()).unwrap();
-    assert_eq!(facts.state("three", json!(1), &Put::default()).unwrap_err().code(), "memory.full");
+    facts.state("two", json!(1), &PutOptions::default()).unwrap();
+    assert_eq!(
+        facts.state("three", json!(1), &PutOptions::default()).unwrap_err().code(),
+        "memory.full"
+    );
 
     let episodes = EpisodicStore::new(&memory.durable);
     let long = "x".repeat(MAX_EPISODE + 1);
-    assert_eq!(episodes.add(&long, &Put::default()).unwrap_err().code(), "memory.too_large");
-    let ids: Vec<String> =
-        (0..5).map(|n| episodes.add(&format!("met {n}"), &Put::default()).unwrap()).collect();
+    assert_eq!(episodes.add(&long, &PutOptions::default()).unwrap_err().code(), "memory.too_large");
+    let ids: Vec<String> = (0..5)
+        .map(|n| episodes.add(&format!("met {n}"), &PutOptions::default()).unwrap())
+        .collect();
     assert!(ids.is_sorted(), "at one instant too");
     let latest = episodes.latest(10).unwrap();
     let said: Vec<&str> = latest.iter().map(|entry| entry.value.as_str().unwrap()).collect();
@@ -143,7 +147,7 @@ fn no_episodes_at_all_is_an_error_and_no_endless_search_for_room() {
     let parts = BundleParts::new(clock() as Arc<_>);
     let limits = Limits { episodes: 0, ..Limits::default() };
     let memory = MemoryBundle::create(BundleParts { limits, ..parts });
-    let full = EpisodicStore::new(&memory.durable).add("x", &Put::default()).unwrap_err();
+    let full = EpisodicStore::new(&memory.durable).add("x", &PutOptions::default()).unwrap_err();
     assert_eq!(full, MemoryError::Full { max: 0, what: "episodes" });
 }
 
@@ -154,7 +158,7 @@ fn episodes_that_recur_become_one_fact() {
     let episodes = EpisodicStore::new(&memory.durable);
     let add = |text: &str, session: &str, label: Label| {
         clock.advance(MINUTE);
-        episodes.add(text, &Put::new("chat").in_session(session).labelled(label)).unwrap()
+        episodes.add(text, &PutOptions::new("chat").in_session(session).labelled(label)).unwrap()
     };
     let rule = Recurrence::default();
     let first = add("The user asked for the weekly revenue report", "s1", trusted());
@@ -190,7 +194,7 @@ fn episodes_that_recur_become_one_fact() {
     assert_eq!(facts.get(&made[0].key).unwrap().unwrap().claims.len(), 1);
 
     // What somebody has superseded is not made again.
-    let other = facts.state(&made[0].key, json!("no longer"), &Put::new("user")).unwrap();
+    let other = facts.state(&made[0].key, json!("no longer"), &PutOptions::new("user")).unwrap();
     facts.resolve(&made[0].key, other, "the user said so").unwrap();
     assert_eq!(consolidate(&memory.durable, &rule).unwrap(), []);
     assert_eq!(facts.get(&made[0].key).unwrap().unwrap().value(), Some(&json!("no longer")));
@@ -202,7 +206,7 @@ fn a_run_counts_as_a_session_where_none_is_named() {
     let memory = MemoryBundle::create(BundleParts::new(clock() as Arc<_>));
     let episodes = EpisodicStore::new(&memory.durable);
     let add = |run: &str| {
-        let put = Put::new("model:").in_run(RunId::parse(run).unwrap());
+        let put = PutOptions::new("model:").in_run(RunId::parse(run).unwrap());
         episodes.add("The user asked for the weekly revenue report", &put).unwrap();
     };
     let rule = Recurrence::default();
@@ -216,10 +220,10 @@ fn a_run_counts_as_a_session_where_none_is_named() {
 #[test]
 fn what_was_superseded_and_is_said_again_is_a_claim_of_its_own() {
     let facts = FactStore::new(&bundle(&clock()).durable);
-    facts.state("zone", json!("UTC"), &Put::new("profile")).unwrap();
-    let other = facts.state("zone", json!("CET"), &Put::new("mail")).unwrap();
+    facts.state("zone", json!("UTC"), &PutOptions::new("profile")).unwrap();
+    let other = facts.state("zone", json!("CET"), &PutOptions::new("mail")).unwrap();
     facts.resolve("zone", other, "the user said so").unwrap();
-    assert_eq!(facts.state("zone", json!("UTC"), &Put::new("profile")).unwrap(), 3);
+    assert_eq!(facts.state("zone", json!("UTC"), &PutOptions::new("profile")).unwrap(), 3);
     let fact = facts.get("zone").unwrap().unwrap();
     assert!(fact.is_contradicted());
     let superseded: Vec<bool> = fact.claims.iter().map(|c| c.superseded.is_some()).collect();

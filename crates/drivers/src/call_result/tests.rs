@@ -71,7 +71,7 @@ fn questions_see_the_rows_that_text_stands_beside() {
     let text = json!({"type": "text", "text": "two users"});
     let both = raw(json!({"content": [text], "structuredContent": rows}));
     assert!(both.content == RawContent::Json(rows.clone()), "{both:?}");
-    assert!(both.structured == Structured::Content);
+    assert!(both.structured == StructuredContent::Content);
     assert!(both.notes.is_empty(), "the text is in its block");
     let blocks = both.blocks.unwrap();
     assert_eq!((blocks.blocks, blocks.structured), (vec![text.clone()], Some(rows.clone())));
@@ -103,13 +103,13 @@ fn the_schema_speaks_of_the_structured_content_wherever_it_stands() {
     let of = |value: Value| parts(value).1;
     let rows = json!({"rows": [1]});
     let text = json!({"type": "text", "text": "1"});
-    assert!(of(json!({"structuredContent": rows})) == Structured::Content);
+    assert!(of(json!({"structuredContent": rows})) == StructuredContent::Content);
     let both = json!({"content": [text, text], "structuredContent": rows});
-    assert!(of(both) == Structured::Beside(rows));
+    assert!(of(both) == StructuredContent::Beside(rows));
     let wrapped = json!({"content": [text], "structuredContent": {"n": "1"}});
-    assert!(of(wrapped) == Structured::Beside(json!({"n": "1"})));
-    assert!(of(json!({"content": [text]})) == Structured::Missing);
-    assert!(of(json!("nothing")) == Structured::Missing);
+    assert!(of(wrapped) == StructuredContent::Beside(json!({"n": "1"})));
+    assert!(of(json!({"content": [text]})) == StructuredContent::Missing);
+    assert!(of(json!("nothing")) == StructuredContent::Missing);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is asked of a confinement.
+//! The confinement that an operator asks for.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -65,12 +65,12 @@ pub enum Files {
     #[default]
     AllButDenied,
     /// What is named, and nothing else.
-    Only(Only),
+    Only(AllowedFiles),
 }
 
 /// Files by name. The program itself can always be read and executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Only {
+pub struct AllowedFiles {
     /// May be read and listed, with everything below.
     pub read: BTreeSet<PathBuf>,
     /// May be read, written, made and removed, with everything below.
@@ -86,7 +86,7 @@ impl Files {
     /// Nothing by name yet, and what most programs need to start.
     #[must_use]
     pub fn only() -> Self {
-        Self::Only(Only::default())
+        Self::Only(AllowedFiles::default())
     }
 
     /// The same, with this to read. No change where all files are allowed already.
@@ -107,7 +107,7 @@ impl Files {
         self.with(|only| only.execute.insert(path.into()))
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Only) -> bool) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut AllowedFiles) -> bool) -> Self {
         if let Self::Only(only) = &mut self {
             change(only);
         }
@@ -115,7 +115,7 @@ impl Files {
     }
 }
 
-impl Default for Only {
+impl Default for AllowedFiles {
     fn default() -> Self {
         Self {
             read: BTreeSet::new(),

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ConfineError, Confinement, Demand, Enforced, Files, Limits, Neighbours, Network, Only,
-    Protection,
+    AllowedFiles, ConfineError, Confinement, Demand, EnforcedConfinement, Files, Limits,
+    Neighbours, Network, Protection,
 };
 
 /// The version of both forms.
@@ -23,7 +23,7 @@ struct Request {
     v: u32,
     denied: BTreeSet<PathBuf>,
     neighbours: bool,
-    only: Option<Named>,
+    only: Option<AllowedFilesForm>,
     network: bool,
     address_space: Option<u64>,
     cpu_seconds: Option<u64>,
@@ -37,7 +37,7 @@ struct Request {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Named {
+struct AllowedFilesForm {
     read: BTreeSet<PathBuf>,
     write: BTreeSet<PathBuf>,
     execute: BTreeSet<PathBuf>,
@@ -71,7 +71,7 @@ pub(super) fn write_request(confinement: &Confinement) -> Result<String, Confine
         confinement.limits;
     let only = match &confinement.files {
         Files::AllButDenied => None,
-        Files::Only(Only { read, write, execute, system }) => Some(Named {
+        Files::Only(AllowedFiles { read, write, execute, system }) => Some(AllowedFilesForm {
             read: absolute(read)?,
             write: absolute(write)?,
             execute: absolute(execute)?,
@@ -123,8 +123,8 @@ pub(super) fn read_request(text: &str) -> Result<Confinement, ConfineError> {
         neighbours: if read.neighbours { Neighbours::Open } else { Neighbours::Closed },
         files: match read.only {
             None => Files::AllButDenied,
-            Some(Named { read, write, execute, system }) => {
-                Files::Only(Only { read, write, execute, system })
+            Some(AllowedFilesForm { read, write, execute, system }) => {
+                Files::Only(AllowedFiles { read, write, execute, system })
             }
         },
         network: if read.network { Network::Host } else { Network::None },
@@ -142,7 +142,7 @@ pub(super) fn read_request(text: &str) -> Result<Confinement, ConfineError> {
 }
 
 /// The line of a report, with its end.
-pub(super) fn write_report(outcome: Result<&Enforced, &ConfineError>) -> String {
+pub(super) fn write_report(outcome: Result<&EnforcedConfinement, &ConfineError>) -> String {
     let names = |all: &BTreeSet<Protection>| all.iter().map(ToString::to_string).collect();
     let report = match outcome {
         Ok(enforced) => Report {
@@ -166,7 +166,10 @@ pub(super) fn write_report(outcome: Result<&Enforced, &ConfineError>) -> String 
 }
 
 /// Reads the first line of a launcher's standard error.
-pub(crate) fn read_report(line: &[u8], launcher: &Path) -> Result<Enforced, ConfineError> {
+pub(crate) fn read_report(
+    line: &[u8],
+    launcher: &Path,
+) -> Result<EnforcedConfinement, ConfineError> {
     let silent = || ConfineError::Silent { launcher: launcher.display().to_string() };
     let wrong = |reason: String| ConfineError::Form { reason };
     let text = std::str::from_utf8(line).map_err(|_| silent())?;
@@ -183,7 +186,7 @@ pub(crate) fn read_report(line: &[u8], launcher: &Path) -> Result<Enforced, Conf
         let unknown = |name: &str| wrong(format!("`{name}` is no protection"));
         names.iter().map(|name| Protection::parse(name).ok_or_else(|| unknown(name))).collect()
     };
-    Ok(Enforced {
+    Ok(EnforcedConfinement {
         landlock: report.landlock,
         protections: named(report.protections)?,
         lacking: named(report.lacking)?,
@@ -199,7 +202,7 @@ mod tests {
         for files in [
             Files::AllButDenied,
             Files::only().read("/a").write("/b").execute("/c"),
-            Files::Only(Only { system: false, ..Only::default() }),
+            Files::Only(AllowedFiles { system: false, ..AllowedFiles::default() }),
         ] {
             let asked = Confinement {
                 files,
@@ -248,7 +251,7 @@ mod tests {
     #[test]
     fn a_report_is_a_line_that_nothing_else_is() {
         let program = Path::new("/bin/x");
-        let told = Enforced {
+        let told = EnforcedConfinement {
             landlock: 7,
             protections: BTreeSet::from([Protection::Files]),
             lacking: BTreeSet::from([Protection::Network]),

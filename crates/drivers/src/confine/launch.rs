@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::form::{read_request, write_report};
-use super::{ConfineError, Confinement, Enforced};
+use super::{ConfineError, Confinement, EnforcedConfinement};
 
 /// How a launcher ends that started nothing.
 const FAILED: u8 = 125;
@@ -24,11 +24,11 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let request = arguments.next();
     let argv: Vec<OsString> = arguments.collect();
     match prepare(request, &argv) {
-        Ok(Prepared::Probed(enforced)) => {
+        Ok(PreparedLaunch::Probed(enforced)) => {
             report(Ok(&enforced));
             ExitCode::SUCCESS
         }
-        Ok(Prepared::Ready { enforced, program, variables }) => {
+        Ok(PreparedLaunch::Ready { enforced, program, variables }) => {
             report(Ok(&enforced));
             let reason = become_program(&program, &argv, variables);
             report(Err(&ConfineError::Program { program: shown(&argv), reason }));
@@ -41,12 +41,12 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-enum Prepared {
+enum PreparedLaunch {
     /// Only what would be enforced was asked.
-    Probed(Enforced),
+    Probed(EnforcedConfinement),
     /// This process is confined.
     Ready {
-        enforced: Enforced,
+        enforced: EnforcedConfinement,
         /// The file of the program.
         program: PathBuf,
         /// What it gets in place of variables that are set.
@@ -54,7 +54,7 @@ enum Prepared {
     },
 }
 
-fn prepare(request: Option<OsString>, argv: &[OsString]) -> Result<Prepared, ConfineError> {
+fn prepare(request: Option<OsString>, argv: &[OsString]) -> Result<PreparedLaunch, ConfineError> {
     let text = request.and_then(|request| request.into_string().ok());
     let missing = || ConfineError::Form { reason: "the request is missing".to_owned() };
     let confinement = read_request(&text.ok_or_else(missing)?)?;
@@ -68,19 +68,19 @@ fn prepare(request: Option<OsString>, argv: &[OsString]) -> Result<Prepared, Con
         };
     let (enforced, variables) = confine(&confinement, program.as_deref())?;
     Ok(match program {
-        Some(program) => Prepared::Ready { enforced, program, variables },
-        None => Prepared::Probed(enforced),
+        Some(program) => PreparedLaunch::Ready { enforced, program, variables },
+        None => PreparedLaunch::Probed(enforced),
     })
 }
 
 /// What is in force, and variables for the program.
-pub(super) type Confined = (Enforced, Vec<(&'static str, String)>);
+pub(super) type ConfinedEnvironment = (EnforcedConfinement, Vec<(&'static str, String)>);
 
 #[cfg(target_os = "linux")]
 fn confine(
     confinement: &Confinement,
     program: Option<&std::path::Path>,
-) -> Result<Confined, ConfineError> {
+) -> Result<ConfinedEnvironment, ConfineError> {
     super::linux::confine(confinement, program)
 }
 
@@ -89,13 +89,13 @@ fn confine(
 fn confine(
     confinement: &Confinement,
     _program: Option<&std::path::Path>,
-) -> Result<Confined, ConfineError> {
+) -> Result<ConfinedEnvironment, ConfineError> {
     let lacking = confinement.asked();
     if confinement.demand == super::Demand::Strict {
         let reason = "only linux can confine a child".to_owned();
         return Err(ConfineError::Lacking { lacking, reason });
     }
-    Ok((Enforced { lacking, ..Enforced::default() }, Vec::new()))
+    Ok((EnforcedConfinement { lacking, ..EnforcedConfinement::default() }, Vec::new()))
 }
 
 /// The file of a program: a path as it is, a bare name from `PATH`.
@@ -164,7 +164,7 @@ fn shown(argv: &[OsString]) -> String {
     argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn report(outcome: Result<&Enforced, &ConfineError>) {
+fn report(outcome: Result<&EnforcedConfinement, &ConfineError>) {
     let line = write_report(outcome);
     // Whoever does not listen finds no report, and refuses the child.
     let _ = std::io::stderr().write_all(line.as_bytes());

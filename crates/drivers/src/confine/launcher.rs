@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::form::{MAX_REPORT, read_report, write_request};
-use super::{ConfineError, Confinement, Enforced};
+use super::{ConfineError, Confinement, EnforcedConfinement};
 
 /// A program that confines itself and then becomes another.
 ///
@@ -53,7 +53,7 @@ impl Launcher {
     /// The command that starts `argv`, the program and its arguments, confined.
     ///
     /// Variables and folder that are set on it are the child's. Its standard error begins with a
-    /// line of the launcher, which is no word of the child: [`Enforced`] or why there is no child.
+    /// line of the launcher, which is no word of the child: [`EnforcedConfinement`] or why there is no child.
     ///
     /// # Errors
     /// [`ConfineError::Form`], when there is no program to start or a path is not UTF-8.
@@ -90,7 +90,7 @@ impl Launcher {
     ///
     /// # Errors
     /// [`ConfineError`] as a child would have it.
-    pub fn probe(&self, confinement: &Confinement) -> Result<Enforced, ConfineError> {
+    pub fn probe(&self, confinement: &Confinement) -> Result<EnforcedConfinement, ConfineError> {
         self.is_no_launcher(std::env::args_os().nth(1).as_deref())?;
         let silent = || ConfineError::Silent { launcher: self.program.display().to_string() };
         let mut command = Command::new(&self.program);

@@ -1,7 +1,7 @@
 //! Taking rights away from this process, step by step, in the order that the steps need.
 
 mod cover;
-mod denied;
+mod denied_paths;
 mod descriptors;
 mod error;
 mod files;
@@ -19,9 +19,11 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::launch::Confined;
-use super::{ConfineError, Confinement, Demand, Enforced, Neighbours, Network, Protection};
-use cover::Covering;
+use super::launch::ConfinedEnvironment;
+use super::{
+    ConfineError, Confinement, Demand, EnforcedConfinement, Neighbours, Network, Protection,
+};
+use cover::CoverMethod;
 use error::ProtectionError;
 use filter_context::FilterContext;
 use user::Account;
@@ -29,7 +31,7 @@ use user::Account;
 /// What came of the steps: what is in force, and why the rest is not.
 #[derive(Default)]
 struct Progress {
-    enforced: Enforced,
+    enforced: EnforcedConfinement,
     failures: Vec<(Protection, ProtectionError)>,
 }
 
@@ -48,22 +50,22 @@ impl Progress {
 pub(super) fn confine(
     confinement: &Confinement,
     program: Option<&Path>,
-) -> Result<Confined, ConfineError> {
+) -> Result<ConfinedEnvironment, ConfineError> {
     let asked = confinement.asked();
     let mut progress = Progress::default();
     descriptors::close().map_err(|error| lacking(&asked, error.to_string()))?;
     let counting = limits::process_counting();
-    let denied = denied::places(&confinement.denied);
+    let denied = denied_paths::places(&confinement.denied);
     let account = confinement.user.as_deref().map(Account::find).transpose();
     let account =
         account.map_err(|error| lacking(&BTreeSet::from([Protection::User]), error.to_string()))?;
     let covered = cover(&denied, &mut progress);
     // Without neighbours to context, the rules for files are the narrower way.
     let covering = match confinement.neighbours {
-        Neighbours::Open if covered => Covering::Mounts,
-        Neighbours::Open | Neighbours::Closed => Covering::None,
+        Neighbours::Open if covered => CoverMethod::Mounts,
+        Neighbours::Open | Neighbours::Closed => CoverMethod::None,
     };
-    if covering == Covering::Mounts {
+    if covering == CoverMethod::Mounts {
         progress.step(Protection::Mounts, Ok(()));
     }
     if confinement.network == Network::None {

@@ -1,4 +1,4 @@
-//! What can be taken away from a child, one by one.
+//! The protections, each of which takes one ability away from a child.
 
 use std::collections::BTreeSet;
 use std::fmt;

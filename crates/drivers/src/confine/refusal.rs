@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Confinement, Enforced, Files, Neighbours, Protection};
+use super::{Confinement, EnforcedConfinement, Files, Neighbours, Protection};
 
 /// A longer text is a result, whatever words it has.
 const LONGEST: usize = 2 * 1024;
@@ -39,9 +39,9 @@ pub(crate) fn of_result(text: &str) -> Option<Refusal> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next()?;
     let Some(last) = lines.next_back() else {
-        return is_refusal(first, Opening::Bare).then(|| Refusal { path: path(first) });
+        return is_refusal(first, LineOpening::Bare).then(|| Refusal { path: path(first) });
     };
-    let line = [first, last].into_iter().find(|line| is_refusal(line, Opening::Announced))?;
+    let line = [first, last].into_iter().find(|line| is_refusal(line, LineOpening::Announced))?;
     Some(Refusal { path: path(line) })
 }
 
@@ -55,16 +55,16 @@ pub(crate) fn of_stderr(text: &str) -> Option<Refusal> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Opening {
+enum LineOpening {
     /// The words may begin the line.
     Bare,
     /// A word that announces an error must stand before them.
     Announced,
 }
 
-fn is_refusal(line: &str, opening: Opening) -> bool {
+fn is_refusal(line: &str, opening: LineOpening) -> bool {
     let mut rest = line;
-    let mut announced = opening == Opening::Bare;
+    let mut announced = opening == LineOpening::Bare;
     loop {
         let lower = rest.to_ascii_lowercase();
         if announced && WORDINGS.iter().any(|wording| lower.starts_with(wording)) {
@@ -102,8 +102,9 @@ fn path(line: &str) -> Option<PathBuf> {
 
 /// What this confinement has to do with a refusal, in a line; nothing where files are not confined.
 pub(crate) fn explain(
-    (confinement, setting): (&Confinement, Option<&str>),
-    enforced: &Enforced,
+    confinement: &Confinement,
+    setting: Option<&str>,
+    enforced: &EnforcedConfinement,
     refusal: &Refusal,
 ) -> Option<String> {
     if !enforced.protections.contains(&Protection::Files) {

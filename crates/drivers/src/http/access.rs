@@ -1,4 +1,4 @@
-//! Where requests may go, and what they may take.
+//! The hosts that requests may go to, and the limits on requests.
 
 use std::fmt;
 use std::time::Duration;

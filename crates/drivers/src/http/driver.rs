@@ -163,13 +163,13 @@ impl Tool {
         let (outgoing, secrets) =
             request.with_secrets().await.map_err(Failure::into_driver_error)?;
         let secrets: Vec<&str> = secrets.iter().map(super::Secret::expose).collect();
-        let sent = pieces::send(&self.web, outgoing, (&self.form.content, &secrets), &chunks).await;
+        let sent = pieces::send(&self.web, outgoing, &self.form.content, &secrets, &chunks).await;
         let mut summary = match sent {
             Ok(summary) => summary,
-            Err(pieces::Ended::Failed(failure)) => {
+            Err(pieces::ReadFailure::Failed(failure)) => {
                 return Err(quoted(failure, &secrets).into_driver_error());
             }
-            Err(pieces::Ended::Unread(error)) => return Err(error),
+            Err(pieces::ReadFailure::Unread(error)) => return Err(error),
         };
         summary.cost = Some(self.price).filter(|price| price.0 > 0);
         Ok(summary)

@@ -43,13 +43,13 @@ type Job = BoxFuture<'static, ()>;
 /// own does the asking while the caller waits, for at most eleven seconds.
 #[derive(Default)]
 pub struct EtagObserver {
-    ways: Vec<Way>,
+    ways: Vec<HostAccess>,
     jobs: Mutex<Option<UnboundedSender<Job>>>,
 }
 
 /// How the resources of one host are reached.
 #[derive(Clone)]
-struct Way {
+struct HostAccess {
     host: HostRule,
     form: Option<Arc<Form>>,
     web: Arc<RestrictedClient>,
@@ -75,7 +75,7 @@ impl EtagObserver {
         let form = Form::parse(operation)?;
         if let Some(host) = form.host() {
             let web = Arc::new(RestrictedClient::new(access.clone(), Some(host.clone())));
-            self.ways.push(Way { host, form: Some(Arc::new(form)), web });
+            self.ways.push(HostAccess { host, form: Some(Arc::new(form)), web });
         }
         Ok(self)
     }
@@ -102,14 +102,14 @@ impl EtagObserver {
         seen.unwrap_or(Err(EtagError::Late)).map_err(unreadable)
     }
 
-    fn way(&self, template: &str, arguments: &Value) -> Result<(Url, Way), EtagError> {
+    fn way(&self, template: &str, arguments: &Value) -> Result<(Url, HostAccess), EtagError> {
         let template = Template::parse(template)?;
         let host = template.host().ok_or(EtagError::OpenHost)?;
         let arguments = arguments.as_object().ok_or_else(|| invalid("/", "is no object"));
         let filled = arguments.and_then(|given| template.fill(given, &mut BTreeSet::new()));
         let url = filled.map_err(EtagError::Arguments)?;
         let known = self.ways.iter().find(|way| way.host.admits(&url)).cloned();
-        let public = || Way {
+        let public = || HostAccess {
             web: Arc::new(RestrictedClient::new(Access::default(), Some(host.clone()))),
             host: host.clone(),
             form: None,
@@ -144,7 +144,7 @@ fn begin() -> std::io::Result<UnboundedSender<Job>> {
     Ok(sender)
 }
 
-impl Way {
+impl HostAccess {
     async fn look(&self, url: Url) -> Result<String, EtagError> {
         for method in [Method::HEAD, Method::GET] {
             let last = method == Method::GET;

@@ -6,7 +6,7 @@ use weaver_types::{RawChunk, RawContent, RawResult};
 
 use super::web::WholeResponse;
 use super::{OperationError, Refusal};
-use crate::mcp::strict;
+use crate::mcp::strict_json;
 
 /// The word that says that a number has no exact form here.
 const ROUNDED: &str = "numbers_rounded";
@@ -85,7 +85,7 @@ pub(super) fn is_declared(headers: &HeaderMap, types: &[String]) -> bool {
 
 /// The value of one event, or of one line of rows; as text where it is no JSON.
 pub(super) fn row(data: &[u8]) -> RawChunk {
-    match strict::read(data) {
+    match strict_json::read(data) {
         Ok(read) => RawChunk::Json(read.value),
         Err(_) => RawChunk::Text(format!("{}\n", String::from_utf8_lossy(data).trim_end())),
     }
@@ -124,7 +124,7 @@ pub(super) fn result(answer: WholeResponse, types: &[String]) -> Result<RawResul
         return Err(Refusal::Content);
     }
     if is_json(&essence) {
-        let read = strict::read(&body).map_err(Refusal::Json)?;
+        let read = strict_json::read(&body).map_err(Refusal::Json)?;
         let findings = read.rounded.then_some(ROUNDED).into_iter().collect();
         return Ok(RawResult { findings, ..RawResult::json(read.value) });
     }

@@ -17,13 +17,13 @@ use crate::mcp::sse::SseDecoder;
 const MAX_EVENT: usize = 256 * 1024;
 
 /// Why an answer was not read to its end.
-pub(super) enum Ended {
+pub(super) enum ReadFailure {
     Failed(Failure),
     /// Nobody reads it any more.
     Unread(DriverError),
 }
 
-impl From<Failure> for Ended {
+impl From<Failure> for ReadFailure {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
     }
@@ -108,27 +108,28 @@ impl<'s> Reader<'s> {
 pub(super) async fn send(
     web: &RestrictedClient,
     outgoing: OutgoingRequest,
-    (types, secrets): (&[String], &[&str]),
+    types: &[String],
+    secrets: &[&str],
     chunks: &Chunks,
-) -> Result<StreamSummary, Ended> {
+) -> Result<StreamSummary, ReadFailure> {
     let mut begun = web.send_streaming(outgoing).await?;
     let mut reader = Reader::of(&begun.headers, secrets);
     if reader.how == Pieces::Whole {
-        return whole(begun, (types, secrets), chunks).await;
+        return whole(begun, types, secrets, chunks).await;
     }
     if !media::is_declared(&begun.headers, types) {
         return Err(begun.failed(Refusal::Content).into());
     }
     while let Some(bytes) = begun.chunk().await? {
         for piece in reader.push(&bytes) {
-            chunk_task::send(chunks, piece).await.map_err(Ended::Unread)?;
+            chunk_task::send(chunks, piece).await.map_err(ReadFailure::Unread)?;
         }
         if reader.broken {
             return Err(begun.failed(Refusal::TooLarge(MAX_EVENT)).into());
         }
     }
     for piece in reader.finish() {
-        chunk_task::send(chunks, piece).await.map_err(Ended::Unread)?;
+        chunk_task::send(chunks, piece).await.map_err(ReadFailure::Unread)?;
     }
     let findings = reader.masked.then_some(MASKED).into_iter().collect();
     Ok(StreamSummary { findings, ..StreamSummary::default() })
@@ -136,9 +137,10 @@ pub(super) async fn send(
 
 async fn whole(
     mut begun: super::web::StreamingResponse,
-    (types, secrets): (&[String], &[&str]),
+    types: &[String],
+    secrets: &[&str],
     chunks: &Chunks,
-) -> Result<StreamSummary, Ended> {
+) -> Result<StreamSummary, ReadFailure> {
     let mut body = Vec::new();
     while let Some(bytes) = begun.chunk().await? {
         body.extend_from_slice(&bytes);
@@ -150,7 +152,7 @@ async fn whole(
         raw.findings.push(MASKED);
     }
     let chunk = chunk_of(raw.content.clone());
-    chunk_task::send(chunks, chunk).await.map_err(Ended::Unread)?;
+    chunk_task::send(chunks, chunk).await.map_err(ReadFailure::Unread)?;
     let findings = raw.findings.clone();
     Ok(StreamSummary { findings, whole: Some(raw), ..StreamSummary::default() })
 }

@@ -1,4 +1,4 @@
-//! From an operation and the arguments of a call to a request.
+//! Builds a request from an operation and the arguments of a call.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -28,7 +28,7 @@ pub(super) enum Segment {
     /// One value with literals around it; several segments for [`Kind::Spread`].
     Value {
         before: String,
-        place: Place,
+        place: ArgumentPlace,
         after: String,
     },
 }
@@ -37,19 +37,19 @@ pub(super) enum Segment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Parameter {
     Literal(String),
-    Value { key: String, place: Place },
+    Value { key: String, place: ArgumentPlace },
 }
 
 /// A literal or a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
     Literal(String),
-    Place(Place),
+    Place(ArgumentPlace),
 }
 
 /// A place for an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ArgumentPlace {
     pub(super) name: String,
     pub(super) kind: Kind,
 }
@@ -84,10 +84,10 @@ impl Item {
         if name.is_empty() || !name.bytes().all(plain) {
             return Err(OperationError::placeholder(text));
         }
-        Ok(Self::Place(Place { name: name.to_owned(), kind }))
+        Ok(Self::Place(ArgumentPlace { name: name.to_owned(), kind }))
     }
 
-    pub(super) fn place(&self) -> Option<&Place> {
+    pub(super) fn place(&self) -> Option<&ArgumentPlace> {
         match self {
             Self::Place(place) => Some(place),
             Self::Literal(_) => None,
@@ -97,7 +97,7 @@ impl Item {
 
 impl Template {
     pub(super) fn parse(text: &str) -> Result<Self, OperationError> {
-        if let Ok(Item::Place(Place { name, kind: Kind::Required })) = Item::parse(text) {
+        if let Ok(Item::Place(ArgumentPlace { name, kind: Kind::Required })) = Item::parse(text) {
             return Ok(Self::Whole(name));
         }
         let bad = |why: &'static str| OperationError::Url { why };
@@ -139,7 +139,7 @@ impl Template {
     }
 
     /// The places, as often as they stand there.
-    pub(super) fn places(&self) -> Vec<&Place> {
+    pub(super) fn places(&self) -> Vec<&ArgumentPlace> {
         match self {
             Self::Whole(_) => Vec::new(),
             Self::Fixed { path, query, .. } => path
@@ -274,7 +274,7 @@ fn write_segment<'a>(
 }
 
 /// One segment, or for a spread one those between the slashes of a text or the entries of a list.
-fn segments_of(place: &Place, value: &Value) -> Result<Vec<String>, Refusal> {
+fn segments_of(place: &ArgumentPlace, value: &Value) -> Result<Vec<String>, Refusal> {
     let list = match (place.kind, value) {
         (Kind::Spread, Value::String(text)) => text.split('/').map(str::to_owned).collect(),
         (Kind::Spread, Value::Array(list)) => {

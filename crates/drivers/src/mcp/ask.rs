@@ -10,7 +10,7 @@ use super::call_timer::CallTimer;
 use super::client_features::ClientFeatures;
 use super::config::{Era, MODERN_VERSION, UpstreamConfig};
 use super::notification::LogLevel;
-use super::pending::LateSink;
+use super::pending_requests::LateSink;
 
 /// Where a request of the modern era says what its client can do.
 pub(crate) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";

@@ -14,7 +14,7 @@ use super::config::Era;
 use super::error::{McpError, RpcError};
 use super::fault::Fault;
 use super::input_responses::InputResponses;
-use super::message::Answer;
+use super::message::RpcResult;
 use super::method::Method;
 
 /// Something noticed while a reply was read.
@@ -143,7 +143,7 @@ pub enum CallOutcome {
 impl CallOutcome {
     /// Sorts an answer. `resultType` alone counts; a server of the legacy era, which knows no such
     /// field, may use any other word there.
-    pub(crate) fn sort(method: Method, answer: Answer, era: Era) -> Result<Self, Fault> {
+    pub(crate) fn sort(method: Method, answer: RpcResult, era: Era) -> Result<Self, Fault> {
         let reply = match answer {
             Ok(reply) => reply,
             Err(error) => return Ok(Self::Error(error)),

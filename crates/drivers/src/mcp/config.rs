@@ -1,4 +1,4 @@
-//! How an upstream server is reached, and the bounds it is held to.
+//! The configuration of an upstream server: how it is reached, and its limits.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::notification::NotificationSink;
 use super::server_request::RequestHandler;
-use crate::child_config::{Confined, Redactor, StdioConfig};
+use crate::child_config::{ChildConfinement, Redactor, StdioConfig};
 use crate::oauth::OAuthClient;
 
 /// The protocol version that the legacy handshake asks for.
@@ -158,7 +158,7 @@ impl UpstreamConfig {
 
     /// How its child is confined, where it has one.
     #[must_use]
-    pub fn confined(&self) -> Option<&Confined> {
+    pub fn confined(&self) -> Option<&ChildConfinement> {
         match &self.endpoint {
             Endpoint::Stdio(stdio) => stdio.confined.as_ref(),
             Endpoint::Http(_) => None,

@@ -15,16 +15,16 @@ use super::config::{Era, UpstreamConfig};
 use super::error::{McpError, RpcError};
 use super::inbox::{Counts, Inbox};
 use super::lifecycle::{self, ServerInfo};
-use super::listing::{ListedItem, ListedTool, Page};
+use super::listing::{ListPage, ListedItem, ListedTool};
 use super::method::Method;
 use super::notification::LogLevel;
 use super::parameter_headers::ParameterHeaders;
-use super::pending::LateSink;
+use super::pending_requests::LateSink;
 use super::progress_token::ProgressToken;
 use super::server_list::ServerList;
 use super::server_request::RequestHandler;
 use super::wire::Wire;
-use crate::confine::Enforced;
+use crate::confine::EnforcedConfinement;
 use crate::escape::escape;
 
 /// Longest cursor of a list, in bytes.
@@ -35,7 +35,7 @@ const LONGEST_CURSOR: usize = 4 * 1024;
 pub struct Connection {
     wire: Wire,
     server: ServerInfo,
-    enforced: Option<Enforced>,
+    enforced: Option<EnforcedConfinement>,
     generation: u64,
     listed: AtomicBool,
     /// The headers that repeat arguments, by tool.
@@ -77,7 +77,7 @@ impl Connection {
 
     /// What is kept from the child; `None` where no launcher started it, and over HTTP.
     #[must_use]
-    pub fn enforced(&self) -> Option<&Enforced> {
+    pub fn enforced(&self) -> Option<&EnforcedConfinement> {
         self.enforced.as_ref()
     }
 
@@ -129,7 +129,7 @@ impl Connection {
     /// comes twice or is too long, or when the whole takes too long.
     pub async fn list(&self, list: ServerList) -> Result<Vec<ListedItem>, McpError> {
         self.wire.inbox.clear_stale(list);
-        let mut unlisted = Unlisted { inbox: &self.wire.inbox, list, listed: false };
+        let mut unlisted = ListingGuard { inbox: &self.wire.inbox, list, listed: false };
         let limit = self.wire.config.limits.list_time;
         let listed = timeout(limit, self.pages(list)).await;
         let listed =
@@ -153,7 +153,8 @@ impl Connection {
             if bytes > limits.list_bytes {
                 return Err(refused("it has more bytes than the limit"));
             }
-            let page = Page::read(list, reply).map_err(|fault| self.wire.inbox.malformed(fault))?;
+            let page =
+                ListPage::read(list, reply).map_err(|fault| self.wire.inbox.malformed(fault))?;
             if items.len().saturating_add(page.items.len()) > limits.tools {
                 return Err(refused("it has more items than the limit"));
             }
@@ -381,13 +382,13 @@ impl Connection {
 }
 
 /// A listing under way. One that fails or is abandoned leaves the list stale.
-struct Unlisted<'a> {
+struct ListingGuard<'a> {
     inbox: &'a Inbox,
     list: ServerList,
     listed: bool,
 }
 
-impl Drop for Unlisted<'_> {
+impl Drop for ListingGuard<'_> {
     fn drop(&mut self) {
         if !self.listed {
             self.inbox.mark_stale(self.list);

@@ -1,4 +1,4 @@
-//! What can go wrong between this client and an upstream server.
+//! Errors between this client and an upstream server.
 
 use std::time::Duration;
 

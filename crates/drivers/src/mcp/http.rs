@@ -20,9 +20,9 @@ use super::error::McpError;
 use super::fault::{Fault, HttpFault};
 use super::headers;
 use super::inbox::Inbox;
-use super::message::{self, Answer, Incoming};
+use super::message::{self, IncomingMessage, RpcResult};
 use super::server_request::AnswerSink;
-use super::strict;
+use super::strict_json;
 use crate::http::client;
 use crate::oauth::{Challenge, OAuthClient, OAuthError};
 
@@ -112,7 +112,7 @@ impl HttpLink {
         &self,
         exchange: &Exchange<'_>,
         body: Vec<u8>,
-    ) -> Result<Answer, McpError> {
+    ) -> Result<RpcResult, McpError> {
         let response = self.post(exchange.method, exchange.name, &exchange.headers, body).await?;
         let status = response.status();
         if !status.is_success() {
@@ -125,8 +125,8 @@ impl HttpLink {
             Media::Json => {
                 let body = self.body(response, self.message_bytes).await?;
                 match self.sift(&body, exchange) {
-                    Sifted::Answer(answer) => answer,
-                    Sifted::Aside(_) | Sifted::Noise => {
+                    StreamMessage::Answer(answer) => answer,
+                    StreamMessage::Aside(_) | StreamMessage::Noise => {
                         Err(self.inbox.malformed(Fault::NeitherResultNorError))
                     }
                 }
@@ -288,7 +288,7 @@ impl HttpLink {
     }
 
     /// Reads an error status. A JSON-RPC error in its body is the answer.
-    async fn refused(&self, response: Response) -> Result<Answer, McpError> {
+    async fn refused(&self, response: Response) -> Result<RpcResult, McpError> {
         let status = response.status();
         if status.is_redirection() {
             return Err(self.fault(HttpFault::Redirect(status.as_u16())));
@@ -298,7 +298,7 @@ impl HttpLink {
         }
         if matches!(media(&response), Media::Json)
             && let Ok(body) = self.body(response, ERROR_BODY).await
-            && let Ok(read) = strict::read(&body)
+            && let Ok(read) = strict_json::read(&body)
             && let Some(error) = read.value.get("error").cloned().and_then(message::rpc_error)
         {
             return Ok(Err(error));
@@ -325,21 +325,25 @@ impl HttpLink {
     }
 
     /// Decides what a message on the response to `exchange` is. Only that request's reply counts.
-    fn sift(&self, bytes: &[u8], exchange: &Exchange<'_>) -> Sifted {
+    fn sift(&self, bytes: &[u8], exchange: &Exchange<'_>) -> StreamMessage {
         match message::classify(bytes) {
-            Incoming::Reply { id, answer } if id == Some(exchange.id) => Sifted::Answer(Ok(answer)),
-            Incoming::Faulty { fault, ids } if ids.is_empty() || ids.contains(&exchange.id) => {
-                Sifted::Answer(Err(self.inbox.malformed(fault)))
+            IncomingMessage::Reply { id, answer } if id == Some(exchange.id) => {
+                StreamMessage::Answer(Ok(answer))
             }
-            Incoming::Noise => {
+            IncomingMessage::Faulty { fault, ids }
+                if ids.is_empty() || ids.contains(&exchange.id) =>
+            {
+                StreamMessage::Answer(Err(self.inbox.malformed(fault)))
+            }
+            IncomingMessage::Noise => {
                 self.inbox.count_noise();
-                Sifted::Noise
+                StreamMessage::Noise
             }
-            Incoming::Request { id, method, params } => {
+            IncomingMessage::Request { id, method, params } => {
                 let client = exchange.client.as_deref();
-                Sifted::Aside(self.inbox.asked_in(client, &id, method, params))
+                StreamMessage::Aside(self.inbox.asked_in(client, &id, method, params))
             }
-            other => Sifted::Aside(self.inbox.aside(other)),
+            other => StreamMessage::Aside(self.inbox.aside(other)),
         }
     }
 
@@ -363,8 +367,8 @@ fn challenge(response: &Response) -> Option<Challenge> {
     }
 }
 
-enum Sifted {
-    Answer(Result<Answer, McpError>),
+enum StreamMessage {
+    Answer(Result<RpcResult, McpError>),
     Aside(Option<Vec<u8>>),
     Noise,
 }

@@ -1,4 +1,4 @@
-//! Where messages from the server arrive.
+//! The inbox for messages from the server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,9 +10,9 @@ use super::client_features::ClientFeatures;
 use super::config::UpstreamConfig;
 use super::error::{McpError, RpcError};
 use super::fault::Fault;
-use super::message::{self, Incoming};
+use super::message::{self, IncomingMessage};
 use super::notification::{NotificationSink, ServerNotification};
-use super::pending::{Delivered, Pending};
+use super::pending_requests::{Delivery, PendingRequests};
 use super::progress_token::ProgressTokens;
 use super::server_list::ServerList;
 use super::server_request::{OpenServerRequests, RequestHandler, encode};
@@ -38,7 +38,7 @@ pub struct Counts {
 }
 
 #[derive(Default)]
-struct Tally {
+struct InboxCounters {
     noise: AtomicU64,
     dropped: AtomicU64,
     late: AtomicU64,
@@ -49,9 +49,9 @@ struct Tally {
 /// The receiving side of one connection.
 pub(crate) struct Inbox {
     upstream: String,
-    pub(crate) pending: Pending,
+    pub(crate) pending: PendingRequests,
     pub(crate) progress: ProgressTokens,
-    tally: Tally,
+    tally: InboxCounters,
     stale: StaleLists,
     notifications: Option<NotificationSink>,
     handler: Option<RequestHandler>,
@@ -80,7 +80,7 @@ impl StaleLists {
 
 /// What a message led to.
 #[derive(Debug)]
-pub(crate) enum Taken {
+pub(crate) enum HandledMessage {
     /// It was no message.
     Noise,
     /// It was handled; these bytes, if any, answer it.
@@ -91,9 +91,9 @@ impl Inbox {
     pub(crate) fn new(config: &UpstreamConfig) -> Self {
         Self {
             upstream: config.name.clone(),
-            pending: Pending::default(),
+            pending: PendingRequests::default(),
             progress: ProgressTokens::default(),
-            tally: Tally::default(),
+            tally: InboxCounters::default(),
             stale: StaleLists::default(),
             notifications: config.notifications.clone(),
             handler: config.request_handler.clone(),
@@ -102,25 +102,25 @@ impl Inbox {
     }
 
     /// Handles one message of a connection on which any reply may come.
-    pub(crate) fn take(&self, bytes: &[u8]) -> Taken {
+    pub(crate) fn take(&self, bytes: &[u8]) -> HandledMessage {
         match message::classify(bytes) {
-            Incoming::Noise => {
+            IncomingMessage::Noise => {
                 self.count_noise();
-                return Taken::Noise;
+                return HandledMessage::Noise;
             }
-            Incoming::Reply { id, answer } => {
+            IncomingMessage::Reply { id, answer } => {
                 match id.map(|id| self.pending.complete(id, Ok(answer))) {
-                    Some(Delivered::InTime) => {}
-                    Some(Delivered::Late) => {
+                    Some(Delivery::InTime) => {}
+                    Some(Delivery::Late) => {
                         self.tally.late.fetch_add(1, Ordering::Relaxed);
                     }
-                    Some(Delivered::Nowhere) | None => self.count_dropped(),
+                    Some(Delivery::Nowhere) | None => self.count_dropped(),
                 }
             }
-            Incoming::Faulty { fault, ids } => self.blame(fault, &ids),
-            other => return Taken::Message(self.aside(other)),
+            IncomingMessage::Faulty { fault, ids } => self.blame(fault, &ids),
+            other => return HandledMessage::Message(self.aside(other)),
         }
-        Taken::Message(None)
+        HandledMessage::Message(None)
     }
 
     /// Ends the calls that a broken message belongs to.
@@ -131,10 +131,12 @@ impl Inbox {
     }
 
     /// Handles what is no reply.
-    pub(crate) fn aside(&self, incoming: Incoming) -> Option<Vec<u8>> {
+    pub(crate) fn aside(&self, incoming: IncomingMessage) -> Option<Vec<u8>> {
         match incoming {
-            Incoming::Request { id, method, params } => self.asked_in(None, &id, method, params),
-            Incoming::Notification { method, params } => {
+            IncomingMessage::Request { id, method, params } => {
+                self.asked_in(None, &id, method, params)
+            }
+            IncomingMessage::Notification { method, params } => {
                 if method != "notifications/progress" || !self.progress.tell(&params) {
                     self.tally.notifications.fetch_add(1, Ordering::Relaxed);
                     self.hear(&method, &params);
@@ -243,8 +245,8 @@ mod tests {
 
     fn reply_to(line: &str) -> Option<String> {
         match inbox().take(line.as_bytes()) {
-            Taken::Message(reply) => reply.map(|bytes| String::from_utf8(bytes).unwrap()),
-            Taken::Noise => panic!("noise"),
+            HandledMessage::Message(reply) => reply.map(|bytes| String::from_utf8(bytes).unwrap()),
+            HandledMessage::Noise => panic!("noise"),
         }
     }
 

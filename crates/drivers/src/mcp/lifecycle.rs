@@ -12,7 +12,7 @@ use super::http::StreamState;
 use super::server_list::ServerList;
 use super::subscription::SubscriptionFilter;
 use super::wire::Wire;
-use crate::confine::Enforced;
+use crate::confine::EnforcedConfinement;
 use crate::escape::escape;
 
 /// Most of a server's list of versions that an error repeats.
@@ -100,7 +100,9 @@ impl ServerInfo {
 
 /// Speaks to a server that has just been reached, within the handshake's time. Nothing is said to a
 /// child before its launcher told what is kept from it.
-pub(crate) async fn handshake(wire: &Wire) -> Result<(Option<Enforced>, ServerInfo), McpError> {
+pub(crate) async fn handshake(
+    wire: &Wire,
+) -> Result<(Option<EnforcedConfinement>, ServerInfo), McpError> {
     let limit = wire.config.limits.initialize_timeout;
     let spoken = async {
         let enforced = wire.enforced().await?;

@@ -75,12 +75,12 @@ impl From<ListedItem> for ListedTool {
 
 /// One page of a list.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct ListPage {
     pub(crate) items: Vec<ListedItem>,
     pub(crate) next: Option<String>,
 }
 
-impl Page {
+impl ListPage {
     /// Reads a result. An item without its identifier, or a list that is none, is a fault of the
     /// page.
     pub(crate) fn read(list: ServerList, reply: Reply) -> Result<Self, Fault> {

@@ -1,4 +1,4 @@
-//! What one message from a server is, before anybody trusts it.
+//! Classifies a message from a server before anything trusts it.
 
 use std::fmt;
 
@@ -11,16 +11,16 @@ use weaver_types::JsonRows;
 use super::call::{Finding, Reply};
 use super::error::RpcError;
 use super::fault::Fault;
-use super::{large, strict};
+use super::{large_message, strict_json};
 
 /// The result of a request: what the server returned, or its JSON-RPC error.
-pub(crate) type Answer = Result<Reply, RpcError>;
+pub(crate) type RpcResult = Result<Reply, RpcError>;
 
 /// A message from the server.
 #[derive(Debug)]
-pub(crate) enum Incoming {
+pub(crate) enum IncomingMessage {
     /// A well-formed reply. `id` is none when it is not one that this client gives out.
-    Reply { id: Option<u64>, answer: Answer },
+    Reply { id: Option<u64>, answer: RpcResult },
     /// The server asks something.
     Request { id: Box<RawValue>, method: String, params: Value },
     /// The server tells something.
@@ -33,40 +33,42 @@ pub(crate) enum Incoming {
     Faulty { fault: Fault, ids: Vec<u64> },
 }
 
-/// Decides what `bytes` are. Never fails: what cannot be read is [`Incoming::Noise`] or
-/// [`Incoming::Faulty`].
-pub(crate) fn classify(bytes: &[u8]) -> Incoming {
+/// Decides what `bytes` are. Never fails: what cannot be read is [`IncomingMessage::Noise`] or
+/// [`IncomingMessage::Faulty`].
+pub(crate) fn classify(bytes: &[u8]) -> IncomingMessage {
     let text = bytes.trim_ascii();
     match text.first() {
         Some(b'{') => classify_object(text),
         Some(b'[') => classify_array(text),
-        _ => Incoming::Noise,
+        _ => IncomingMessage::Noise,
     }
 }
 
-fn classify_object(text: &[u8]) -> Incoming {
+fn classify_object(text: &[u8]) -> IncomingMessage {
     let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(text) else {
         return match (id_in_head(text), says_rpc(text)) {
-            (None, false) => Incoming::Noise,
+            (None, false) => IncomingMessage::Noise,
             (id, _) => {
-                Incoming::Faulty { fault: Fault::InvalidJson, ids: id.into_iter().collect() }
+                IncomingMessage::Faulty { fault: Fault::InvalidJson, ids: id.into_iter().collect() }
             }
         };
     };
     if !envelope.is_rpc() {
-        return Incoming::Noise;
+        return IncomingMessage::Noise;
     }
-    let read = match large::read(text, envelope.result) {
+    let read = match large_message::read(text, envelope.result) {
         Some((strict, rows)) => Ok((strict, Some(rows))),
-        None => strict::read(text).map(|strict| (strict, None)),
+        None => strict_json::read(text).map(|strict| (strict, None)),
     };
     let (strict, rows) = match read {
         Ok(read) => read,
-        Err(_) if envelope.method.is_some() && !envelope.is_reply() => return Incoming::Dropped,
-        Err(fault) => return Incoming::Faulty { fault, ids: envelope.ids() },
+        Err(_) if envelope.method.is_some() && !envelope.is_reply() => {
+            return IncomingMessage::Dropped;
+        }
+        Err(fault) => return IncomingMessage::Faulty { fault, ids: envelope.ids() },
     };
     match envelope.rule_broken() {
-        Some(fault) => Incoming::Faulty { fault, ids: envelope.ids() },
+        Some(fault) => IncomingMessage::Faulty { fault, ids: envelope.ids() },
         None => envelope.open(strict, rows),
     }
 }
@@ -77,9 +79,9 @@ fn says_rpc(text: &[u8]) -> bool {
 }
 
 /// JSON-RPC batches are not part of MCP; an array that holds no message is noise.
-fn classify_array(text: &[u8]) -> Incoming {
+fn classify_array(text: &[u8]) -> IncomingMessage {
     let Ok(items) = serde_json::from_slice::<Vec<&RawValue>>(text) else {
-        return Incoming::Noise;
+        return IncomingMessage::Noise;
     };
     let messages: Vec<Envelope<'_>> = items
         .iter()
@@ -87,10 +89,10 @@ fn classify_array(text: &[u8]) -> Incoming {
         .filter(Envelope::is_rpc)
         .collect();
     if messages.is_empty() {
-        return Incoming::Noise;
+        return IncomingMessage::Noise;
     }
     let ids = messages.iter().flat_map(Envelope::ids).collect();
-    Incoming::Faulty { fault: Fault::Batch, ids }
+    IncomingMessage::Faulty { fault: Fault::Batch, ids }
 }
 
 /// The members of a message that JSON-RPC knows, as raw text. The first of duplicates is kept;
@@ -137,15 +139,15 @@ impl Envelope<'_> {
         }
     }
 
-    fn open(&self, strict: strict::Strict, rows: Option<JsonRows>) -> Incoming {
-        let Value::Object(mut members) = strict.value else { return Incoming::Noise };
+    fn open(&self, strict: strict_json::StrictValue, rows: Option<JsonRows>) -> IncomingMessage {
+        let Value::Object(mut members) = strict.value else { return IncomingMessage::Noise };
         let id = self.ids.first();
         if let Some(method) = self.method {
-            let Some(method) = string(method) else { return Incoming::Noise };
+            let Some(method) = string(method) else { return IncomingMessage::Noise };
             let params = members.remove("params").unwrap_or_default();
             return match id {
-                Some(raw) => Incoming::Request { id: (*raw).to_owned(), method, params },
-                None => Incoming::Notification { method, params },
+                Some(raw) => IncomingMessage::Request { id: (*raw).to_owned(), method, params },
+                None => IncomingMessage::Notification { method, params },
             };
         }
         let own = id.and_then(|raw| own_id(raw.get()));
@@ -153,11 +155,11 @@ impl Envelope<'_> {
             let value = members.remove("result").unwrap_or_default();
             let findings = if strict.rounded { vec![Finding::NumbersRounded] } else { Vec::new() };
             let reply = Reply::new(raw.to_owned(), value, findings).with_rows(rows);
-            return Incoming::Reply { id: own, answer: Ok(reply) };
+            return IncomingMessage::Reply { id: own, answer: Ok(reply) };
         }
         match rpc_error(members.remove("error").unwrap_or_default()) {
-            Some(error) => Incoming::Reply { id: own, answer: Err(error) },
-            None => Incoming::Faulty { fault: Fault::ErrorWithoutCode, ids: self.ids() },
+            Some(error) => IncomingMessage::Reply { id: own, answer: Err(error) },
+            None => IncomingMessage::Faulty { fault: Fault::ErrorWithoutCode, ids: self.ids() },
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a server tells without being asked.
+//! Notifications from a server.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! How many calls of one upstream begin in a second.
+//! Limits how many calls of one upstream begin in a second.
 
 use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};

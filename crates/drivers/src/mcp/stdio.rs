@@ -13,11 +13,11 @@ use super::config::Limits;
 use super::error::McpError;
 use super::fault::Fault;
 use super::frame::{Line, LineReader};
-use super::inbox::{Inbox, Taken};
+use super::inbox::{HandledMessage, Inbox};
 use super::server_request::AnswerSink;
 use crate::child::{self, ProcessGroupGuard, SpawnError, StderrTail};
 use crate::child_config::{Redactor, StdioConfig};
-use crate::confine::{ConfineError, Enforced};
+use crate::confine::{ConfineError, EnforcedConfinement};
 #[cfg(target_os = "linux")]
 use crate::descendants::DescendantsGuard;
 
@@ -35,12 +35,12 @@ pub(crate) struct StdioLink {
     inbox: Arc<Inbox>,
     command: String,
     tail: Arc<StderrTail>,
-    outbox: mpsc::Sender<Outgoing>,
+    outbox: mpsc::Sender<OutgoingItem>,
     supervisor: Mutex<Option<JoinHandle<()>>>,
-    report: Mutex<Option<oneshot::Receiver<Result<Enforced, ConfineError>>>>,
+    report: Mutex<Option<oneshot::Receiver<Result<EnforcedConfinement, ConfineError>>>>,
 }
 
-enum Outgoing {
+enum OutgoingItem {
     Line(Vec<u8>),
     End,
 }
@@ -49,7 +49,8 @@ impl StdioLink {
     /// Starts the child and the tasks that serve its pipes.
     pub(crate) fn start(
         config: &StdioConfig,
-        (limits, redactor): (&Limits, Option<&Redactor>),
+        limits: &Limits,
+        redactor: Option<&Redactor>,
         inbox: Arc<Inbox>,
     ) -> Result<Self, McpError> {
         let refused = |error: SpawnError| McpError::Spawn {
@@ -104,13 +105,13 @@ impl StdioLink {
         };
         let report = Mutex::new(config.confined.is_some().then_some(report));
         let writer = tokio::spawn(write(stdin, lines, Arc::clone(&inbox), config.command.clone()));
-        let task = tokio::spawn(supervisor.run(Aborted(follower), Aborted(writer)));
+        let task = tokio::spawn(supervisor.run(AbortOnDrop(follower), AbortOnDrop(writer)));
         let supervisor = Mutex::new(Some(task));
         Ok(Self { inbox, command: config.command.clone(), tail, outbox, supervisor, report })
     }
 
     /// What is kept from the child, as its launcher tells once; nothing for one that has our rights.
-    pub(crate) async fn enforced(&self) -> Result<Option<Enforced>, McpError> {
+    pub(crate) async fn enforced(&self) -> Result<Option<EnforcedConfinement>, McpError> {
         let waiting = self.report.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(waiting) = waiting else { return Ok(None) };
         let told = waiting.await.map_err(|_| self.gone())?;
@@ -128,12 +129,12 @@ impl StdioLink {
 
     /// Queues one message. Fails when the child no longer reads.
     pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), McpError> {
-        self.outbox.send(Outgoing::Line(message)).await.map_err(|_| self.gone())
+        self.outbox.send(OutgoingItem::Line(message)).await.map_err(|_| self.gone())
     }
 
     /// Queues one message if there is room. For messages that may be lost.
     pub(crate) fn try_send(&self, message: Vec<u8>) {
-        if self.outbox.try_send(Outgoing::Line(message)).is_err() {
+        if self.outbox.try_send(OutgoingItem::Line(message)).is_err() {
             self.inbox.count_dropped();
         }
     }
@@ -143,7 +144,7 @@ impl StdioLink {
         let (outbox, inbox) = (self.outbox.downgrade(), Arc::downgrade(&self.inbox));
         Arc::new(move |answer| {
             let Some(outbox) = outbox.upgrade() else { return };
-            if outbox.try_send(Outgoing::Line(answer)).is_err()
+            if outbox.try_send(OutgoingItem::Line(answer)).is_err()
                 && let Some(inbox) = inbox.upgrade()
             {
                 inbox.count_dropped();
@@ -158,15 +159,15 @@ impl StdioLink {
 
     /// Closes the child's input, waits for a moment, then ends it.
     pub(crate) async fn close(&self) {
-        let _ = self.outbox.try_send(Outgoing::End);
+        let _ = self.outbox.try_send(OutgoingItem::End);
         // Also when nobody waits for it any more, the child ends.
-        let Some(mut supervisor) = self.take().map(Aborted) else { return };
+        let Some(mut supervisor) = self.take().map(AbortOnDrop) else { return };
         let _ = timeout(FAREWELL, &mut supervisor.0).await;
     }
 
     /// Kills the child and its process group.
     pub(crate) fn kill(&self) {
-        drop(self.take().map(Aborted));
+        drop(self.take().map(AbortOnDrop));
     }
 
     fn take(&self) -> Option<JoinHandle<()>> {
@@ -192,9 +193,9 @@ impl Drop for StdioLink {
 }
 
 /// A task that ends with its owner.
-struct Aborted(JoinHandle<()>);
+struct AbortOnDrop(JoinHandle<()>);
 
-impl Drop for Aborted {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -205,7 +206,7 @@ struct Supervisor {
     inbox: Arc<Inbox>,
     command: String,
     tail: Arc<StderrTail>,
-    answers: mpsc::WeakSender<Outgoing>,
+    answers: mpsc::WeakSender<OutgoingItem>,
     reader: LineReader<BufReader<ChildStdout>>,
     garbage_limit: usize,
     garbage: usize,
@@ -216,7 +217,7 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    async fn run(mut self, mut stderr: Aborted, writer: Aborted) {
+    async fn run(mut self, mut stderr: AbortOnDrop, writer: AbortOnDrop) {
         let mut exited = None;
         let open = loop {
             tokio::select! {
@@ -277,11 +278,11 @@ impl Supervisor {
             return true;
         }
         match self.inbox.take(&line) {
-            Taken::Noise => self.garbage = self.garbage.saturating_add(1),
-            Taken::Message(answer) => {
+            HandledMessage::Noise => self.garbage = self.garbage.saturating_add(1),
+            HandledMessage::Message(answer) => {
                 self.garbage = 0;
                 if let (Some(answer), Some(outbox)) = (answer, self.answers.upgrade())
-                    && outbox.try_send(Outgoing::Line(answer)).is_err()
+                    && outbox.try_send(OutgoingItem::Line(answer)).is_err()
                 {
                     self.inbox.count_dropped();
                 }
@@ -301,11 +302,11 @@ impl Supervisor {
 /// Writes messages to the child, one a line, until it no longer reads.
 async fn write(
     mut stdin: ChildStdin,
-    mut lines: mpsc::Receiver<Outgoing>,
+    mut lines: mpsc::Receiver<OutgoingItem>,
     inbox: Arc<Inbox>,
     command: String,
 ) {
-    while let Some(Outgoing::Line(mut line)) = lines.recv().await {
+    while let Some(OutgoingItem::Line(mut line)) = lines.recv().await {
         line.push(b'\n');
         let written = async {
             stdin.write_all(&line).await?;

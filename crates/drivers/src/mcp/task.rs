@@ -19,7 +19,7 @@ use super::connection::Connection;
 use super::error::{McpError, RpcError};
 use super::fault::Fault;
 use super::input_required::answers;
-use super::message::{Answer, rpc_error};
+use super::message::{RpcResult, rpc_error};
 use super::method::Method;
 use super::progress_token::ProgressToken;
 use super::wire::Wire;
@@ -193,7 +193,7 @@ impl Connection {
         method: &'static str,
         params: Map<String, Value>,
         context: &TaskContext<'_>,
-    ) -> Result<Answer, McpError> {
+    ) -> Result<RpcResult, McpError> {
         let (client, timer) = (context.client.clone(), context.timer.clone());
         let ask = Ask::new(method, self.server().era(), context.limit);
         self.wire().request(Ask { params, client, timer, ..ask }).await

@@ -17,7 +17,7 @@ use super::listing::ListedTool;
 use super::notification::LogLevel;
 use super::rate::Rate;
 use super::server_list::ServerList;
-use crate::confine::Enforced;
+use crate::confine::EnforcedConfinement;
 
 /// How long an upstream is left alone after 1, 2, 3, 4, and 5 or more failures in a row.
 const PAUSES: [Duration; 5] = [
@@ -276,7 +276,7 @@ impl Upstream {
     }
 
     /// What is kept from the child of the live connection; `None` where there is no such child.
-    pub async fn enforced(&self) -> Option<Enforced> {
+    pub async fn enforced(&self) -> Option<EnforcedConfinement> {
         let state = self.state.lock().await;
         state.connection.as_ref().and_then(|live| live.enforced().cloned())
     }

@@ -12,11 +12,11 @@ use super::config::{Endpoint, Era, UpstreamConfig};
 use super::error::McpError;
 use super::http::{Exchange, HttpLink, StreamState};
 use super::inbox::Inbox;
-use super::message::Answer;
+use super::message::RpcResult;
 use super::notification::LogLevel;
 use super::stdio::StdioLink;
 use super::subscription::SubscriptionFilter;
-use crate::confine::Enforced;
+use crate::confine::EnforcedConfinement;
 
 /// Most resources that one connection watches. Each change of them sends all of them again.
 const MAX_WATCHED: usize = 256;
@@ -34,14 +34,14 @@ pub(crate) struct Wire {
     slots: Arc<Semaphore>,
     waiting: AtomicUsize,
     /// Held while the request is sent, so that the last filter is the last one sent.
-    listening: tokio::sync::Mutex<Listening>,
+    listening: tokio::sync::Mutex<ListenRequest>,
     /// The level that requests of the modern era name.
     log_level: Mutex<Option<LogLevel>>,
 }
 
 /// What is listened for, and how it was asked for.
 #[derive(Default)]
-struct Listening {
+struct ListenRequest {
     filter: SubscriptionFilter,
     /// The id of the request of the modern era that is open over pipes.
     id: Option<u64>,
@@ -51,11 +51,13 @@ impl Wire {
     /// Starts the child, or prepares the HTTP client. Nothing is said yet.
     pub(crate) fn open(config: Arc<UpstreamConfig>) -> Result<Self, McpError> {
         let inbox = Arc::new(Inbox::new(&config));
-        let bounds = (&config.limits, config.redactor.as_ref());
         let link = match &config.endpoint {
-            Endpoint::Stdio(stdio) => {
-                Link::Stdio(StdioLink::start(stdio, bounds, Arc::clone(&inbox))?)
-            }
+            Endpoint::Stdio(stdio) => Link::Stdio(StdioLink::start(
+                stdio,
+                &config.limits,
+                config.redactor.as_ref(),
+                Arc::clone(&inbox),
+            )?),
             Endpoint::Http(http) => {
                 Link::Http(Arc::new(HttpLink::new(http, &config.limits, Arc::clone(&inbox))?))
             }
@@ -72,7 +74,7 @@ impl Wire {
 
     /// Sends a request and waits for its answer, at most for its limit. When the caller stops
     /// waiting, the server is told.
-    pub(crate) async fn request(&self, mut ask: Ask<'_>) -> Result<Answer, McpError> {
+    pub(crate) async fn request(&self, mut ask: Ask<'_>) -> Result<RpcResult, McpError> {
         let (method, limit) = (ask.method, ask.limit);
         let timer = ask.timer.take();
         let outcome = async {
@@ -126,7 +128,7 @@ impl Wire {
     }
 
     /// A modern server is asked by one request for everything: another filter replaces it.
-    async fn listen_anew(&self, listening: &mut Listening) -> Result<(), McpError> {
+    async fn listen_anew(&self, listening: &mut ListenRequest) -> Result<(), McpError> {
         let id = self.inbox.pending.next_id();
         let body = self.encode(id, &mut subscription(listening.filter.params()))?;
         match &self.link {
@@ -178,7 +180,7 @@ impl Wire {
     }
 
     /// What is kept from a child that a launcher started; nothing over HTTP.
-    pub(crate) async fn enforced(&self) -> Result<Option<Enforced>, McpError> {
+    pub(crate) async fn enforced(&self) -> Result<Option<EnforcedConfinement>, McpError> {
         match &self.link {
             Link::Stdio(link) => link.enforced().await,
             Link::Http(_) => Ok(None),
@@ -213,7 +215,7 @@ impl Wire {
         }
     }
 
-    async fn exchange(&self, mut ask: Ask<'_>) -> Result<Answer, McpError> {
+    async fn exchange(&self, mut ask: Ask<'_>) -> Result<RpcResult, McpError> {
         let id = self.inbox.pending.next_id();
         let body = self.encode(id, &mut ask)?;
         let ended = || McpError::Shutdown { upstream: self.config.name.clone() };
@@ -294,7 +296,7 @@ impl Wire {
         }
         let limit = self.config.limits.waiting;
         let upstream = self.config.name.clone();
-        let queued = Queued::join(&self.waiting);
+        let queued = QueuePlace::join(&self.waiting);
         if queued.ahead >= limit {
             return Err(McpError::TooManyCalls { upstream, waiting: limit });
         }
@@ -320,18 +322,18 @@ impl Drop for Wire {
 }
 
 /// A caller that waits for a place.
-struct Queued<'a> {
+struct QueuePlace<'a> {
     count: &'a AtomicUsize,
     ahead: usize,
 }
 
-impl<'a> Queued<'a> {
+impl<'a> QueuePlace<'a> {
     fn join(count: &'a AtomicUsize) -> Self {
         Self { count, ahead: count.fetch_add(1, Ordering::AcqRel) }
     }
 }
 
-impl Drop for Queued<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         self.count.fetch_sub(1, Ordering::AcqRel);
     }

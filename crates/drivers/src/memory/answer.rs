@@ -1,4 +1,4 @@
-//! What a call to memory answers, under the label of what it tells.
+//! The answer to a memory call, with the label of its content.
 
 use contextweaver::memory::{EntryKind, Fact, MemoryEntry, RecallResult, Tier};
 use serde_json::{Value, json};

@@ -6,6 +6,15 @@ use weaver_types::{
     Label, SensitivityTag, SinkKind,
 };
 
+/// One of the four, with the properties of its arguments.
+struct MemoryTool {
+    id: &'static str,
+    description: &'static str,
+    effects: Effects,
+    properties: Value,
+    required: Value,
+}
+
 /// Put, get, recall, delete.
 pub(super) fn all() -> Vec<Capability> {
     let key = json!({ "type": "string", "minLength": 1, "maxLength": 256 });
@@ -16,51 +25,48 @@ pub(super) fn all() -> Vec<Capability> {
         "ttl_s": { "type": "number", "minimum": 0 },
     });
     let one = json!({ "key": key, "kind": kind });
-    let said = [
-        (
-            "kernel.memory.put",
-            "Remember a value, a fact or an episode under a key, for later sessions",
-            Effects::WRITE_LOCAL,
-            (put, json!(["value"])),
-        ),
-        (
-            "kernel.memory.get",
-            "Give what is remembered under a key",
-            Effects::READ_LOCAL,
-            (one.clone(), json!(["key"])),
-        ),
-        (
-            "kernel.memory.recall",
-            "Give the facts and episodes that bear on a query",
-            Effects::READ_LOCAL,
-            (json!({ "query": texts(4_000) }), json!(["query"])),
-        ),
-        (
-            "kernel.memory.delete",
-            "Forget what is remembered under a key, for good",
-            Effects::DESTROY_LOCAL,
-            (one, json!(["key"])),
-        ),
+    let tools = [
+        MemoryTool {
+            id: "kernel.memory.put",
+            description: "Remember a value, a fact or an episode under a key, for later sessions",
+            effects: Effects::WRITE_LOCAL,
+            properties: put,
+            required: json!(["value"]),
+        },
+        MemoryTool {
+            id: "kernel.memory.get",
+            description: "Give what is remembered under a key",
+            effects: Effects::READ_LOCAL,
+            properties: one.clone(),
+            required: json!(["key"]),
+        },
+        MemoryTool {
+            id: "kernel.memory.recall",
+            description: "Give the facts and episodes that bear on a query",
+            effects: Effects::READ_LOCAL,
+            properties: json!({ "query": texts(4_000) }),
+            required: json!(["query"]),
+        },
+        MemoryTool {
+            id: "kernel.memory.delete",
+            description: "Forget what is remembered under a key, for good",
+            effects: Effects::DESTROY_LOCAL,
+            properties: one,
+            required: json!(["key"]),
+        },
     ];
-    let made = said
-        .into_iter()
-        .map(|(id, about, effects, arguments)| capability(id, about, effects, arguments));
-    made.flatten().collect()
+    tools.into_iter().filter_map(capability).collect()
 }
 
 /// These are constants that build; a test holds that all four do.
-fn capability(
-    id: &str,
-    about: &str,
-    effects: Effects,
-    (properties, required): (Value, Value),
-) -> Option<Capability> {
+fn capability(tool: MemoryTool) -> Option<Capability> {
+    let MemoryTool { id, description, effects, properties, required } = tool;
     let schema = json!({
         "type": "object", "properties": properties, "required": required,
         "additionalProperties": false,
     });
     let draft = CapabilityDraft {
-        description: about.to_owned(),
+        description: description.to_owned(),
         sink: Some(if effects.impact == Impact::Destroy {
             SinkKind::Destructive
         } else {

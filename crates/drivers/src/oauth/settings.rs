@@ -1,4 +1,4 @@
-//! What an operator says of the logins at one server.
+//! The operator's settings for logins at one server.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Where logins are kept.
+//! The store of logins.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

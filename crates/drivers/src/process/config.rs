@@ -1,4 +1,4 @@
-//! How a program is called.
+//! The configuration of a program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,7 +8,7 @@ use weaver_types::Millicents;
 
 use super::TemplateError;
 use super::template::Template;
-use crate::child_config::Confined;
+use crate::child_config::ChildConfinement;
 
 /// How a program is called, and the bounds it is held to.
 #[derive(Clone)]
@@ -32,7 +32,7 @@ pub struct ProcessConfig {
     /// The exit codes that mean success.
     pub success: BTreeSet<i32>,
     /// What starts it, and what is kept from it; none means that it has our rights.
-    pub confined: Option<Confined>,
+    pub confined: Option<ChildConfinement>,
     /// What one call costs: nothing, by default.
     pub price: Millicents,
 }

@@ -14,7 +14,7 @@ use weaver_agent_kernel::{
 use weaver_types::{BoxFuture, CapabilityId, Millicents, RawChunk, RawResult};
 
 use super::output::{self, Output};
-use super::template::{Filled, Template};
+use super::template::{FilledCommand, Template};
 use super::{OutputForm, ProcessConfig, TemplateError};
 use crate::child::{self, ProcessGroupGuard, SpawnError, StderrTail};
 use crate::child_config::StdioConfig;
@@ -33,7 +33,7 @@ pub struct ProcessDriver {
 }
 
 /// What a program that ended left behind.
-struct Ran<T> {
+struct ProgramExit<T> {
     status: ExitStatus,
     output: T,
     /// The end of its standard error.
@@ -108,7 +108,7 @@ impl Program {
 
     async fn answer(
         &self,
-        filled: Filled,
+        filled: FilledCommand,
         mut partial: Option<PartialResults>,
     ) -> Result<RawResult, DriverError> {
         let config = &self.config;
@@ -118,15 +118,19 @@ impl Program {
             }
         };
         let read = |stdout| Output::read(stdout, config.output_bytes, seen);
-        let Ran { status, output, stderr } = self.run(filled, read).await?;
+        let ProgramExit { status, output, stderr } = self.run(filled, read).await?;
         let result = output::result(config, status, output, &stderr)?;
         Ok(if config.price.0 > 0 { result.costing(config.price) } else { result })
     }
 
-    async fn stream(&self, filled: Filled, chunks: Chunks) -> Result<StreamSummary, DriverError> {
+    async fn stream(
+        &self,
+        filled: FilledCommand,
+        chunks: Chunks,
+    ) -> Result<StreamSummary, DriverError> {
         let config = &self.config;
         let read = |stdout| Output::forward(stdout, config.output_bytes, &chunks);
-        let Ran { status, output, stderr } = self.run(filled, read).await?;
+        let ProgramExit { status, output, stderr } = self.run(filled, read).await?;
         let (summary, last) = output::summary(config, status, &output?, &stderr)?;
         if let Some(last) = last {
             chunk_task::send(&chunks, RawChunk::Text(last)).await?;
@@ -137,9 +141,9 @@ impl Program {
     /// Runs the program, whose output is read by `read`.
     async fn run<T: Future>(
         &self,
-        filled: Filled,
+        filled: FilledCommand,
         read: impl FnOnce(ChildStdout) -> T,
-    ) -> Result<Ran<T::Output>, DriverError> {
+    ) -> Result<ProgramExit<T::Output>, DriverError> {
         let config = &self.config;
         let not_started = |error: SpawnError| {
             DriverError::Unavailable(format!("cannot start `{}`: {error}", config.command))
@@ -166,7 +170,7 @@ impl Program {
         let (status, output, (), ()) =
             tokio::join!(ended, read(stdout), tail.follow(stderr), write(stdin, &filled.stdin),);
         let status = status.map_err(|error| DriverError::Lost(error.kind().to_string()))?;
-        Ok(Ran { status, output, stderr: tail.text() })
+        Ok(ProgramExit { status, output, stderr: tail.text() })
     }
 
     /// Starts the configured program with these arguments.

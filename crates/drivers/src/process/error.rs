@@ -1,4 +1,4 @@
-//! What is wrong with a template.
+//! Errors of templates.
 
 /// An argument of a template that means nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! What a program left behind, as a result.
+//! Turns the output of a program into a result.
 
 use std::process::ExitStatus;
 
@@ -49,10 +49,10 @@ impl Output {
         mut source: impl AsyncRead + Unpin,
         most: usize,
         chunks: &Chunks,
-    ) -> Result<Forwarded, DriverError> {
+    ) -> Result<ForwardedOutput, DriverError> {
         let mut lines = LineCutter::default();
         let mut chunk = [0_u8; 16 * 1024];
-        let mut sent = Forwarded::default();
+        let mut sent = ForwardedOutput::default();
         while let Ok(count @ 1..) = source.read(&mut chunk).await {
             let bytes = chunk.get(..count).unwrap_or_default();
             let room = most.saturating_sub(sent.sent).min(count);
@@ -77,7 +77,7 @@ impl Output {
 
 /// How much output was sent on.
 #[derive(Debug, Default)]
-pub(super) struct Forwarded {
+pub(super) struct ForwardedOutput {
     sent: usize,
     whole: u64,
     /// Whether what was sent ends with a line break.
@@ -89,7 +89,7 @@ pub(super) struct Forwarded {
 pub(super) fn summary(
     config: &ProcessConfig,
     status: ExitStatus,
-    output: &Forwarded,
+    output: &ForwardedOutput,
     stderr: &str,
 ) -> Result<(StreamSummary, Option<String>), DriverError> {
     let Some(code) = status.code() else {

@@ -1,4 +1,4 @@
-//! From the arguments of a call to the arguments of a program.
+//! Fills the arguments of a program from the arguments of a call.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ enum Kind {
 
 /// What a call comes to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Filled {
+pub(super) struct FilledCommand {
     pub(super) argv: Vec<String>,
     pub(super) stdin: Vec<u8>,
 }
@@ -76,7 +76,10 @@ impl Template {
     }
 
     /// Puts the arguments of a call in their places.
-    pub(super) fn fill(&self, arguments: &Map<String, Value>) -> Result<Filled, DriverError> {
+    pub(super) fn fill(
+        &self,
+        arguments: &Map<String, Value>,
+    ) -> Result<FilledCommand, DriverError> {
         let mut argv = Vec::new();
         let mut used: BTreeSet<&str> = BTreeSet::new();
         for item in &self.items {
@@ -104,7 +107,7 @@ impl Template {
         };
         match arguments.keys().find(|name| !used.contains(name.as_str())) {
             Some(name) => Err(invalid(name, "has no place in the command")),
-            None => Ok(Filled { argv, stdin }),
+            None => Ok(FilledCommand { argv, stdin }),
         }
     }
 }

@@ -14,9 +14,12 @@ use std::process::Output;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use weaver_drivers::confine::{
-    ConfineError, Confinement, Demand, Enforced, Files, Launcher, Limits, Network, Only, Protection,
+    AllowedFiles, ConfineError, Confinement, Demand, EnforcedConfinement, Files, Launcher, Limits,
+    Network, Protection,
 };
-use weaver_drivers::mcp::{Confined, Connection, Endpoint, McpError, StdioConfig, UpstreamConfig};
+use weaver_drivers::mcp::{
+    ChildConfinement, Connection, Endpoint, McpError, StdioConfig, UpstreamConfig,
+};
 
 use crate::support::{complete, config, connect, connect_with};
 
@@ -67,7 +70,7 @@ impl Place {
 pub(crate) fn confined(confinement: Confinement) -> UpstreamConfig {
     let mut config = config("plain");
     if let Endpoint::Stdio(StdioConfig { confined, .. }) = &mut config.endpoint {
-        *confined = Some(Confined { launcher: launcher(), confinement, setting: None });
+        *confined = Some(ChildConfinement { launcher: launcher(), confinement, setting: None });
     }
     config
 }
@@ -414,7 +417,7 @@ fn a_confinement_that_cannot_be_meant_is_refused() {
 #[tokio::test]
 async fn a_named_folder_around_the_state_leaves_it_out() {
     let place = Place::new();
-    let only = Files::Only(Only::default()).write(place.0.path());
+    let only = Files::Only(AllowedFiles::default()).write(place.0.path());
     let Some(connection) = connected(Confinement { files: only, ..place.denying() }).await else {
         return;
     };
@@ -428,7 +431,7 @@ async fn a_named_folder_around_the_state_leaves_it_out() {
 
 #[test]
 fn what_is_enforced_is_said_in_one_line() {
-    let enforced = Enforced {
+    let enforced = EnforcedConfinement {
         landlock: 7,
         protections: [Protection::Files, Protection::Signals].into(),
         lacking: [Protection::Network].into(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, json};
 use weaver_drivers::confine::{Confinement, Launcher};
 use weaver_drivers::mcp::{
-    CallOutcome, Confined, Endpoint, Era, EraChoice, StdioConfig, Upstream, UpstreamConfig,
+    CallOutcome, ChildConfinement, Endpoint, Era, EraChoice, StdioConfig, Upstream, UpstreamConfig,
 };
 
 use crate::support::{complete, config, connect, connect_with, request};
@@ -114,7 +114,7 @@ async fn a_program_that_is_nowhere_in_path_says_where_it_was_looked_for() {
         stdio.env.insert("PATH".to_owned(), "/opt/one:/opt/two".to_owned());
         let confinement = Confinement::denying(Vec::<PathBuf>::new());
         let launcher = Launcher::new(env!("CARGO_BIN_EXE_weaver-launch"));
-        stdio.confined = Some(Confined { launcher, confinement, setting: None });
+        stdio.confined = Some(ChildConfinement { launcher, confinement, setting: None });
     }
     let error = connect_with(config).await.err().unwrap();
     assert_eq!(error.code(), "mcp.upstream_spawn");

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use contextweaver::memory::{BundleParts, FactStore, Memory, MemoryBundle, Put};
+use contextweaver::memory::{BundleParts, FactStore, Memory, MemoryBundle, PutOptions};
 use serde_json::{Value, json};
 use weaver_agent_kernel::{Call, Caller, Invocation, Kernel, Registry, block_on};
 use weaver_drivers::memory::{kernel_log, register};
@@ -189,7 +189,7 @@ fn a_host_that_reads_memory_itself_taints_its_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     let facts = FactStore::new(&durable(&path));
-    facts.state("office", json!("Oslo"), &Put::new("web")).unwrap();
+    facts.state("office", json!("Oslo"), &PutOptions::new("web")).unwrap();
     let session = Session::new(&path, open());
     let log = kernel_log(Arc::clone(&session.kernel), session.run.clone(), ana());
     let store = Arc::new(SqliteRecords::open(&path, RecordsOptions::default()).unwrap());
@@ -197,7 +197,7 @@ fn a_host_that_reads_memory_itself_taints_its_run() {
     let (event_log, memory_store) = (Some(log), Some(store as Arc<dyn RecordStore>));
     let memory = MemoryBundle::create(BundleParts { event_log, memory_store, ..parts });
     let trusted = Label::of(Confidentiality::Internal, Integrity::Trusted);
-    memory.episodic.put("step", json!(1), &Put::new("host").labelled(trusted)).unwrap();
+    memory.episodic.put("step", json!(1), &PutOptions::new("host").labelled(trusted)).unwrap();
     assert_eq!(session.answer("mail.send", json!({})).0, Verdict::Allow);
     FactStore::new(&memory.durable).get("office").unwrap().unwrap();
     let held = session.answer("mail.send", json!({}));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contextweaver::memory::{
-    BundleParts, EntryKind, EpisodicStore, FactStore, Memory, MemoryBundle, MemoryError, Put,
+    BundleParts, EntryKind, EpisodicStore, FactStore, Memory, MemoryBundle, MemoryError, PutOptions,
 };
 use serde_json::json;
 use weaver_trace_store::{RecordsOptions, SqliteRecords};
@@ -65,15 +65,15 @@ fn fill(memory: &Memory, clock: &ManualClock) {
     let taint = CallId::parse("call_7").unwrap();
     let untrusted = Label::undeclared_output().tainted_by(&taint);
     let trusted = Label::of(Confidentiality::Confidential, Integrity::Trusted);
-    let put = Put::new("tool.vault_read").labelled(untrusted).in_session("sess_1");
+    let put = PutOptions::new("tool.vault_read").labelled(untrusted).in_session("sess_1");
     memory.put("user_preference", json!({ "view": "compact", "zoom": 1.5 }), &put).unwrap();
-    memory.put("short", json!(true), &Put::new("x").ttl(HOUR)).unwrap();
+    memory.put("short", json!(true), &PutOptions::new("x").ttl(HOUR)).unwrap();
     let facts = FactStore::new(memory);
-    facts.state("tz", json!("UTC"), &Put::new("profile").labelled(trusted)).unwrap();
-    let mail = facts.state("tz", json!("CET"), &Put::new("mail")).unwrap();
+    facts.state("tz", json!("UTC"), &PutOptions::new("profile").labelled(trusted)).unwrap();
+    let mail = facts.state("tz", json!("CET"), &PutOptions::new("mail")).unwrap();
     clock.advance(Duration::from_secs(1));
     facts.resolve("tz", mail, "the user said so").unwrap();
-    EpisodicStore::new(memory).add("Met the user", &Put::new("chat")).unwrap();
+    EpisodicStore::new(memory).add("Met the user", &PutOptions::new("chat")).unwrap();
 }
 
 fn check(memory: &Memory, clock: &ManualClock) {
@@ -126,7 +126,7 @@ fn a_newer_entry_is_refused_with_the_version_it_needs() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     let memory = durable(&path);
-    memory.put("other", json!(1), &Put::default()).unwrap();
+    memory.put("other", json!(1), &PutOptions::default()).unwrap();
     let store = SqliteRecords::open(&path, RecordsOptions::default()).unwrap();
     let raw = |id: &str, text: &str| {
         let key = RecordKey::new(Tenant::default(), Namespace::Memory, id);
@@ -136,7 +136,11 @@ fn a_newer_entry_is_refused_with_the_version_it_needs() {
     raw("value/new", r#"{"v":2,"anything":[]}"#);
     let newer = MemoryError::Newer { key: "value/new".into(), found: 2, known: 1 };
     assert_eq!(memory.entry("new").unwrap_err(), newer);
-    assert_eq!(memory.put("new", json!(1), &Put::default()).unwrap_err(), newer, "nor overwritten");
+    assert_eq!(
+        memory.put("new", json!(1), &PutOptions::default()).unwrap_err(),
+        newer,
+        "nor overwritten"
+    );
     assert_eq!(memory.list_keys(None, 10).unwrap_err(), newer);
     assert_eq!(newer.code(), "memory.newer");
     assert_eq!(memory.get("other", json!(0)).unwrap(), 1);
@@ -158,11 +162,11 @@ fn a_clock_set_back_between_two_openings_brings_nothing_back() {
     let path = folder.path().join("memory.db");
     let clock = Arc::new(ManualClock::new(START));
     let memory = at(&path, &clock);
-    memory.put("told", json!(1), &Put::default().ttl(HOUR)).unwrap();
-    memory.put("untold", json!(1), &Put::default().ttl(HOUR)).unwrap();
+    memory.put("told", json!(1), &PutOptions::default().ttl(HOUR)).unwrap();
+    memory.put("untold", json!(1), &PutOptions::default().ttl(HOUR)).unwrap();
     clock.advance(HOUR);
     assert!(memory.entry("told").unwrap().is_none());
-    memory.put("later", json!(1), &Put::default()).unwrap();
+    memory.put("later", json!(1), &PutOptions::default()).unwrap();
     drop(memory);
     let back = Arc::new(ManualClock::new(START));
     let memory = at(&path, &back);
@@ -179,13 +183,13 @@ fn memory_child() {
         let own = std::process::id();
         say("open");
         for n in 0..PUTS {
-            memory.put(&format!("own-{own}-{n}"), json!(n), &Put::default()).unwrap();
-            memory.put("shared", json!([own, n]), &Put::default()).unwrap();
+            memory.put(&format!("own-{own}-{n}"), json!(n), &PutOptions::default()).unwrap();
+            memory.put("shared", json!([own, n]), &PutOptions::default()).unwrap();
             if n < 6 {
                 // A source replaces what it said before, so each claim has its own.
                 let source = format!("child-{own}-{n}");
-                facts.state("shared", json!([own, n]), &Put::new(&source)).unwrap();
-                episodes.add(&format!("{own} {n}"), &Put::default()).unwrap();
+                facts.state("shared", json!([own, n]), &PutOptions::new(&source)).unwrap();
+                episodes.add(&format!("{own} {n}"), &PutOptions::default()).unwrap();
             }
         }
     }
@@ -193,7 +197,7 @@ fn memory_child() {
         let memory = durable(Path::new(&path));
         for n in 0_u64.. {
             let key = format!("own-{}-{n}", std::process::id());
-            memory.put(&key, json!(n), &Put::default().ttl(HOUR * 24)).unwrap();
+            memory.put(&key, json!(n), &PutOptions::default().ttl(HOUR * 24)).unwrap();
             say(&key);
         }
     }

@@ -128,7 +128,7 @@ fn nothing_of_a_program_stays_behind() {
 #[test]
 fn a_program_is_confined_by_the_launcher() {
     use weaver_drivers::confine::Confinement;
-    use weaver_drivers::mcp::Confined;
+    use weaver_drivers::mcp::ChildConfinement;
 
     let folder = TempDir::new().unwrap();
     let [state, other] = ["state", "other"].map(|name| folder.path().join(name));
@@ -140,7 +140,7 @@ fn a_program_is_confined_by_the_launcher() {
     let launcher = crate::confine::launcher();
     let possible = launcher.probe(&confinement).is_ok();
     for (path, readable) in [(&other, possible), (&state, false)] {
-        let confined = Confined {
+        let confined = ChildConfinement {
             launcher: launcher.clone(),
             confinement: confinement.clone(),
             setting: None,

@@ -108,7 +108,7 @@ impl<W: Word> Meter<W> {
         });
     }
 
-    /// At least so many tokens are used.
+    /// Raises the count of used tokens to at least `used`.
     pub(crate) fn raise(&self, used: u32) {
         self.change(|taken| {
             let used = taken.used.max(used.min(self.total));

@@ -171,7 +171,7 @@ impl Reservation {
 }
 
 /// What is given out of a frame, as it is counted: its JSON; in mode `auto` its content and notes,
-/// where each picture or sound counts as so many tokens whatever its size.
+/// where each picture or sound counts as a fixed number of tokens whatever its size.
 fn emitted(frame: &Frame) -> Option<String> {
     if frame.mode != ResponseMode::Auto {
         return serde_json::to_string(frame).ok();

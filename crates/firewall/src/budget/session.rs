@@ -62,7 +62,7 @@ impl SessionBudget {
         self
     }
 
-    /// A session that has used so many tokens before.
+    /// A session that has used `used` tokens before.
     #[must_use]
     pub fn open(&self, used: u64) -> Session {
         let meter = Arc::new(Meter::new(self.total, saturated(used)));
@@ -123,7 +123,7 @@ impl Session {
         self.mode_at(asked, self.remaining())
     }
 
-    /// The same with so many tokens left: at most half of the total and nothing is raw, at most a
+    /// The same with `remaining` tokens left: at most half of the total and nothing is raw, at most a
     /// fifth and nothing is a table, less than a twentieth and there are only handles.
     #[must_use]
     pub fn mode_at(&self, asked: ResponseMode, remaining: u32) -> ResponseMode {
@@ -172,7 +172,7 @@ impl Session {
         self.meter.settle(0, saturated(tokens));
     }
 
-    /// At least so many tokens are used: what a store knows of the session.
+    /// Raises the count of used tokens to what a store knows of the session.
     pub fn at_least(&self, used: u64) {
         self.meter.raise(saturated(used));
     }

@@ -49,9 +49,9 @@ impl Findings {
         if !hidden::count(text).is_empty() {
             add("hidden_text");
         }
-        let plain = plain(text);
+        let visible_text = visible_text(text);
         match DETECTOR.as_ref() {
-            Some(detector) => detector.find(&plain, add),
+            Some(detector) => detector.find(&visible_text, add),
             None => add("unscanned"),
         }
         found
@@ -89,7 +89,7 @@ fn is_tag(c: char) -> bool {
 
 /// The text as a model may read it: tags as the letters they stand for, nothing invisible, one
 /// form of each letter, and no blank that ASCII does not have.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+pub(crate) fn visible_text(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }

@@ -1,4 +1,4 @@
-//! What kind of thing a result is.
+//! Recognises the shape of a result.
 
 use std::borrow::Cow;
 

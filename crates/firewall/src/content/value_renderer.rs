@@ -10,7 +10,9 @@ use weaver_types::ResponseMode;
 use super::finding::Findings;
 use super::rows::Rows;
 use crate::goal::Goal;
-use crate::redact::value::{Bounds, FieldName, Omitted, Pairing, Postprocess, ValueRedactor};
+use crate::redact::value::{
+    Bounds, FieldName, OmissionCounts, Pairing, Postprocess, ValueRedactor,
+};
 use crate::redact::{PlainWords, Redactor};
 use crate::spec::Limits;
 
@@ -40,14 +42,18 @@ impl DisplayPostprocess<'_> {
         &mut self,
         redacted: Cow<'t, str>,
         max: usize,
-        omitted: &mut Omitted,
+        omitted: &mut OmissionCounts,
     ) -> Cow<'t, str> {
         self.findings.look(escape::truncate(&redacted, max));
         Self::escaped(redacted, max, omitted)
     }
 
     /// The same without a look for hidden instructions.
-    fn escaped<'t>(redacted: Cow<'t, str>, max: usize, omitted: &mut Omitted) -> Cow<'t, str> {
+    fn escaped<'t>(
+        redacted: Cow<'t, str>,
+        max: usize,
+        omitted: &mut OmissionCounts,
+    ) -> Cow<'t, str> {
         let head = escape::truncate(&redacted, max.saturating_add(1));
         let escaped = escape::block(head);
         let shown = escape::shorten(&escaped, max);
@@ -63,7 +69,7 @@ impl DisplayPostprocess<'_> {
 }
 
 impl Postprocess for DisplayPostprocess<'_> {
-    fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut Omitted) -> Cow<'t, str> {
+    fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut OmissionCounts) -> Cow<'t, str> {
         self.cut(redacted, self.cell, omitted)
     }
 
@@ -71,7 +77,7 @@ impl Postprocess for DisplayPostprocess<'_> {
         &mut self,
         text: &'t str,
         how: PlainWords,
-        omitted: &mut Omitted,
+        omitted: &mut OmissionCounts,
     ) -> Cow<'t, str> {
         if text.len() <= self.cell && !Findings::may_tell(how) {
             return Cow::Borrowed(text);
@@ -113,7 +119,7 @@ impl<'a> ValueRenderer<'a> {
         Self { redactor, limits, walk: ValueRedactor::new(redactor, limits.names(), bounds, shown) }
     }
 
-    /// One that shows so much of each list, object and text, and so many levels.
+    /// A renderer with limits for each list, object and text, and for the depth.
     pub(crate) fn with_bounds(
         redactor: &'a Redactor,
         limits: &'a Limits,

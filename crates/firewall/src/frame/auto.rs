@@ -7,16 +7,16 @@
 
 mod blocks;
 mod excerpt;
-mod faithful;
 mod part;
-mod pruned;
+mod pruned_json;
 mod table;
 mod text;
+mod verbatim_content;
 
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
-use weaver_types::{Frame, RawContent, RawResult, Structured, Warning};
+use weaver_types::{Frame, RawContent, RawResult, StructuredContent, Warning};
 
 use super::build::empty;
 use crate::content::{Content, Shape};
@@ -25,9 +25,9 @@ use crate::spec::{FrameSpec, Limits};
 use crate::tabular;
 
 pub(crate) use excerpt::{of_content as excerpt_of, of_rows as excerpt_table};
-pub(crate) use faithful::Masker;
 pub(crate) use part::{Excerpt, Part};
 pub(crate) use text::{CutUnit, window as text_window};
+pub(crate) use verbatim_content::Masker;
 
 /// Tokens kept for the lines that say what was masked or cut.
 const NOTES: usize = 96;
@@ -227,13 +227,13 @@ fn is_apart(raw: &RawResult, limits: &Limits) -> bool {
 /// rows as many as are shown of any list.
 fn structure_of(raw: &RawResult) -> Option<Cow<'_, Value>> {
     match (&raw.structured, &raw.content) {
-        (Structured::Beside(value), _) => Some(Cow::Borrowed(value)),
-        (Structured::Content, RawContent::Rows(rows))
+        (StructuredContent::Beside(value), _) => Some(Cow::Borrowed(value)),
+        (StructuredContent::Content, RawContent::Rows(rows))
             if raw.blocks.is_none() && rows.key().is_some() =>
         {
             Some(Cow::Owned(rows.with_list(rows.rows().take(SHORTENED[0]).collect())))
         }
-        (Structured::Content, RawContent::Json(value))
+        (StructuredContent::Content, RawContent::Json(value))
             if raw.blocks.is_none() && value.is_object() =>
         {
             Some(Cow::Borrowed(value))
@@ -250,7 +250,7 @@ fn shortened(value: &Value, limits: &Limits, masker: &mut Masker<'_>) -> Option<
     }
     let space = RenderBudget::of(limits);
     SHORTENED.into_iter().find_map(|items| {
-        let value = masker.structured(&pruned::with_lists_of(value, items), &[], &[]);
+        let value = masker.structured(&pruned_json::with_lists_of(value, items), &[], &[]);
         space.holds(&value.to_string(), limits).then_some(value)
     })
 }

@@ -1,4 +1,4 @@
-//! From a raw result to a frame.
+//! Builds a frame from a raw result.
 
 use serde_json::{Map, Value};
 use weaver_types::{Frame, RawContent, RawResult, ResponseMode, Status, ToolProvenance, Warning};
@@ -28,22 +28,22 @@ pub(crate) fn build(redactor: &Redactor, raw: &RawResult, spec: &FrameSpec<'_>) 
     }
     let content = Content::read(&raw.content);
     let shape = content.shape();
-    let page = Page { shape, offset: 0, limit: limits.rows };
-    compose(redactor, raw, spec, &limits, |renderer, draft| fill(&page, renderer, draft))
+    let window = ResultWindow { shape, offset: 0, limit: limits.rows };
+    compose(redactor, raw, spec, &limits, |renderer, draft| fill(&window, renderer, draft))
 }
 
 /// A window of a result.
-pub(crate) struct Page<'a> {
+pub(crate) struct ResultWindow<'a> {
     pub(crate) shape: Shape<'a>,
     pub(crate) offset: usize,
     pub(crate) limit: usize,
 }
 
 /// Facts or rows of a page, as the mode has it.
-pub(crate) fn fill(page: &Page<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut Draft) {
+pub(crate) fn fill(window: &ResultWindow<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut Draft) {
     match renderer.limits.mode {
-        ResponseMode::Summary => draft.facts = summary::facts(&page.shape, renderer),
-        ResponseMode::Table => table(page, renderer, draft),
+        ResponseMode::Summary => draft.facts = summary::facts(&window.shape, renderer),
+        ResponseMode::Table => table(window, renderer, draft),
         ResponseMode::HandleOnly | ResponseMode::Raw | ResponseMode::Auto => {}
     }
 }
@@ -74,25 +74,25 @@ pub(crate) fn compose(
 }
 
 /// The rows of a page, as many as the budget of rows allows.
-fn table(page: &Page<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut Draft) {
-    let limit = page.limit.min(renderer.limits.rows);
-    match &page.shape {
-        Shape::Rows { rows, .. } => list(*rows, page.offset, limit, renderer, draft),
-        Shape::List(items) => list((*items).into(), page.offset, limit, renderer, draft),
+fn table(window: &ResultWindow<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut Draft) {
+    let limit = window.limit.min(renderer.limits.rows);
+    match &window.shape {
+        Shape::Rows { rows, .. } => list(*rows, window.offset, limit, renderer, draft),
+        Shape::List(items) => list((*items).into(), window.offset, limit, renderer, draft),
         Shape::Object(map) => {
-            if page.offset == 0 && limit > 0 {
+            if window.offset == 0 && limit > 0 {
                 draft.rows.push(renderer.object(map, 0));
-            } else if page.offset == 0 {
+            } else if window.offset == 0 {
                 renderer.omit("rows_omitted", 1);
             }
         }
         Shape::Scalar(value) => {
-            if page.offset == 0 && limit > 0 {
+            if window.offset == 0 && limit > 0 {
                 draft.rows.extend(renderer.row(value, 0));
             }
         }
-        Shape::Text(text) => lines(text, page.offset, limit, renderer, draft),
-        Shape::Binary { .. } => draft.facts = summary::facts(&page.shape, renderer),
+        Shape::Text(text) => lines(text, window.offset, limit, renderer, draft),
+        Shape::Binary { .. } => draft.facts = summary::facts(&window.shape, renderer),
     }
 }
 

@@ -1,4 +1,4 @@
-//! How long the JSON of a value is, without writing it.
+//! Computes the length of a value's JSON without writing it.
 
 use std::fmt::{self, Write as _};
 

@@ -1,4 +1,4 @@
-//! How much is kept behind handles, and for how long.
+//! The limits on what handles keep: size, number and time.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ impl HandleBudget {
         self.ttl
     }
 
-    /// The same with at most so many entries.
+    /// Limits the number of entries.
     ///
     /// # Errors
     /// [`HandleError::Config`] for zero.
@@ -57,7 +57,7 @@ impl HandleBudget {
         positive("max_entries", max).map(|()| Self { max_entries: max, ..self })
     }
 
-    /// The same with at most so many bytes together; no such bound by default.
+    /// Limits the bytes of all entries together; there is no such limit by default.
     ///
     /// # Errors
     /// [`HandleError::Config`] for zero.
@@ -65,7 +65,7 @@ impl HandleBudget {
         positive("max_total_bytes", max).map(|()| Self { max_total_bytes: Some(max), ..self })
     }
 
-    /// The same with at most so many bytes in one entry; no such bound by default.
+    /// Limits the bytes of one entry; there is no such limit by default.
     ///
     /// # Errors
     /// [`HandleError::Config`] for zero.

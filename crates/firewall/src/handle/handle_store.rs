@@ -15,7 +15,7 @@ use super::seal::HandleKey;
 use super::stored_handle::{self, HandleGrant, StoredHandle, key};
 use crate::error::HandleError;
 
-/// Results up to so many bytes are read again for each question; that is fast enough.
+/// Results up to this size are read again for each question, which is fast enough.
 const MIN_OPEN: u64 = 4_096;
 
 /// All stored results of one tenant. It knows their age and their end, and which must go for

@@ -116,7 +116,7 @@ impl Index {
         }
     }
 
-    /// Takes out what has ended, at most so many.
+    /// Removes entries that have ended, at most [`MAX_ENDED`] of them.
     pub(super) fn end(&mut self, now: Timestamp, blobs: &dyn BlobStore) {
         for _ in 0..MAX_ENDED {
             if self.by_end.first().is_none_or(|(at, _)| *at > now) {

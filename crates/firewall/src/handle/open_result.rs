@@ -24,7 +24,7 @@ pub struct OpenResult {
 }
 
 impl OpenResult {
-    /// A result that was read: of so many bytes, and under which name they lie in their store.
+    /// A result that was read, with its size and the name under which its bytes are stored.
     #[must_use]
     pub fn new(mut raw: RawResult, byte_size: u64, digest: Option<String>) -> Self {
         // Text that is JSON is read once.

@@ -18,7 +18,7 @@ use crate::error::HandleError;
 use crate::json;
 use crate::view::ViewRegistry;
 
-/// Text and JSON up to so many bytes lie in the handle's record; anything else is a blob.
+/// Text and JSON up to this size are part of the handle's record; anything else is a blob.
 pub const MAX_INLINE: usize = 4_096;
 /// The deepest JSON that is stored; deeper results get no handle.
 pub const MAX_STORED_DEPTH: usize = 127;

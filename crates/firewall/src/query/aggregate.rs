@@ -69,15 +69,24 @@ impl Aggregate {
 }
 
 /// An aggregate with the column it is computed of.
-pub(super) type Wanted = (Aggregate, Option<Arc<Column>>);
+pub(super) struct ColumnAggregate {
+    pub(super) aggregate: Aggregate,
+    pub(super) column: Option<Arc<Column>>,
+}
+
+/// The column by whose values rows are grouped.
+pub(super) struct GroupColumn<'a> {
+    pub(super) name: &'a str,
+    pub(super) column: Arc<Column>,
+}
 
 /// One row for each group, in the order of the groups' values; without a group, one row.
 pub(super) fn rows(
     rows: &[u32],
-    group: Option<(&str, &Column)>,
-    wanted: &[Wanted],
+    group: Option<&GroupColumn<'_>>,
+    wanted: &[ColumnAggregate],
 ) -> Result<Vec<Value>, HandleError> {
-    let Some((name, column)) = group else {
+    let Some(GroupColumn { name, column }) = group else {
         return Ok(vec![Value::Object(row(rows, wanted))]);
     };
     let mut groups: BTreeMap<&Cell, Vec<u32>> = BTreeMap::new();
@@ -91,18 +100,18 @@ pub(super) fn rows(
     }
     let rows = groups.into_iter().map(|(cell, rows)| {
         let mut out = row(&rows, wanted);
-        out.insert(name.to_owned(), cell.to_value());
+        out.insert((*name).to_owned(), cell.to_value());
         Value::Object(out)
     });
     Ok(rows.collect())
 }
 
-fn row(rows: &[u32], wanted: &[Wanted]) -> Map<String, Value> {
-    let value = |(aggregate, column): &Wanted| match column {
-        Some(column) => of(aggregate.function, rows, column),
+fn row(rows: &[u32], wanted: &[ColumnAggregate]) -> Map<String, Value> {
+    let value = |one: &ColumnAggregate| match &one.column {
+        Some(column) => of(one.aggregate.function, rows, column),
         None => Value::from(rows.len()),
     };
-    wanted.iter().map(|wanted| (wanted.0.name(), value(wanted))).collect()
+    wanted.iter().map(|one| (one.aggregate.name(), value(one))).collect()
 }
 
 fn of(function: Function, rows: &[u32], column: &Column) -> Value {

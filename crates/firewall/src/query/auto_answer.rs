@@ -59,12 +59,12 @@ impl Question<'_> {
         } else if self.query.limit == Some(0) {
             // Looked at all the same, so that what may not be asked is refused.
             let limits = self.only_fields(limits);
-            self.page(content, &limits, &mut Masker::new(self.redactor, &limits))?;
+            self.excerpt_at_offset(content, &limits, &mut Masker::new(self.redactor, &limits))?;
             let what = if matches!(content.shape(), Shape::Text(_)) { "lines" } else { "rows" };
             self.nothing(drill::parts_of(&content.shape()), what)
         } else {
             let limits = self.only_fields(limits);
-            self.page(content, &limits, &mut masker)?
+            self.excerpt_at_offset(content, &limits, &mut masker)?
         };
         let mut frame = empty(source.raw, self.spec, self.limits.mode);
         frame.content = vec![json!({ "type": "text", "text": excerpt.text })];
@@ -72,7 +72,7 @@ impl Question<'_> {
         Ok(auto::finish(frame, source.raw, notes, masker))
     }
 
-    /// Nothing of so many parts: what a `limit` of 0 asks for. The note counts them.
+    /// An answer without parts, for a `limit` of 0. The note counts the parts.
     fn nothing(&self, parts: usize, what: &str) -> Excerpt {
         let left = parts.saturating_sub(self.offset());
         let note = format!("Shown: none of {left} {what}; `limit` is 0.");
@@ -132,7 +132,7 @@ impl Question<'_> {
     }
 
     /// Content as it stands, from the offset on.
-    fn page(
+    fn excerpt_at_offset(
         &self,
         content: &Content<'_>,
         limits: &Limits,

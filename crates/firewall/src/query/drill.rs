@@ -9,11 +9,11 @@ use weaver_types::{Digest, Frame, JsonRows, RawContent, RawResult, ResponseMode}
 use super::auto_answer::Question;
 use super::column::{Columns, VALUE};
 use super::select::{QueryOutcome, Selector};
-use super::{HandleQuery, redacted, wrong};
+use super::{HandleQuery, redacted_rows, wrong};
 use crate::content::{Content, Rows, Shape, ValueRenderer};
 use crate::error::HandleError;
 use crate::frame::fit::Draft;
-use crate::frame::{Page, compose, fill};
+use crate::frame::{ResultWindow, compose, fill};
 use crate::redact::{Counts, Disclosure, MaskState, Redactor};
 use crate::spec::{FrameSpec, Limits};
 use crate::tabular;
@@ -73,7 +73,10 @@ impl Source<'_> {
     pub(crate) fn redacted_rows(&self, renderer: &ValueRenderer<'_>) -> Option<&JsonRows> {
         let RawContent::Rows(rows) = &self.raw.content else { return None };
         let names = || renderer.limits.names();
-        self.memo.rows.get_or_init(|| redacted::rows(rows, renderer.redactor(), names)).as_ref()
+        self.memo
+            .rows
+            .get_or_init(|| redacted_rows::rows(rows, renderer.redactor(), names))
+            .as_ref()
     }
 
     /// The whole value, redacted.
@@ -215,18 +218,18 @@ impl DrillDown<'_> {
         if self.query.is_selective() {
             self.selection(content, columns)
         } else {
-            Ok(self.page(content))
+            Ok(self.rows_frame(content))
         }
     }
 
-    /// Nothing of so many parts: what a `limit` of 0 asks for. They are counted.
+    /// A frame without parts, for a `limit` of 0. The parts are counted.
     fn nothing(&self, parts: usize) -> Frame {
         let left = parts.saturating_sub(self.offset());
         self.compose(&self.limits, |renderer, _| renderer.omit("rows_omitted", left))
     }
 
     /// Rows as they came.
-    fn page(&self, content: &Content<'_>) -> Frame {
+    fn rows_frame(&self, content: &Content<'_>) -> Frame {
         if self.query.limit == Some(0) {
             return self.nothing(parts_of(&content.shape()));
         }
@@ -236,8 +239,8 @@ impl DrillDown<'_> {
         } else {
             content.shape()
         };
-        let page = Page { shape, offset, limit };
-        self.compose(&self.shown(), |renderer, draft| fill(&page, renderer, draft))
+        let window = ResultWindow { shape, offset, limit };
+        self.compose(&self.shown(), |renderer, draft| fill(&window, renderer, draft))
     }
 
     /// Rows that were looked into.
@@ -273,11 +276,11 @@ impl DrillDown<'_> {
 
     /// Facts about the rows of the page.
     fn summary(&self, rows: Rows<'_>) -> Frame {
-        let page = rows.after(self.offset()).part(0..self.limit());
-        let page = Value::Array(page.iter().map(Cow::into_owned).collect());
-        let content = Content::Json(Cow::Borrowed(&page));
-        let page = Page { shape: content.shape(), offset: 0, limit: self.limit() };
-        self.compose(&self.shown(), |renderer, draft| fill(&page, renderer, draft))
+        let window = rows.after(self.offset()).part(0..self.limit());
+        let window = Value::Array(window.iter().map(Cow::into_owned).collect());
+        let content = Content::Json(Cow::Borrowed(&window));
+        let window = ResultWindow { shape: content.shape(), offset: 0, limit: self.limit() };
+        self.compose(&self.shown(), |renderer, draft| fill(&window, renderer, draft))
     }
 
     /// Rows that were computed of what may be seen.
@@ -289,8 +292,8 @@ impl DrillDown<'_> {
             [Value::Object(only)] if self.query.group_by.is_none() => Shape::Object(only),
             rows => Shape::Rows { rows: rows.into(), around: Vec::new() },
         };
-        let page = Page { shape, offset, limit };
-        self.compose(&limits, |renderer, draft| fill(&page, renderer, draft))
+        let window = ResultWindow { shape, offset, limit };
+        self.compose(&limits, |renderer, draft| fill(&window, renderer, draft))
     }
 
     fn compose(

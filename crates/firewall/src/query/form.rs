@@ -27,9 +27,9 @@ const MAX_AGGREGATES: usize = 16;
 /// The most arguments of a view.
 const MAX_ARGS: usize = 16;
 
-type Read<T> = Result<T, HandleError>;
+type FormResult<T> = Result<T, HandleError>;
 
-pub(super) fn parse(value: &Value) -> Read<HandleQuery> {
+pub(super) fn parse(value: &Value) -> FormResult<HandleQuery> {
     let Value::Object(map) = value else {
         return Err(wrong(format!("it must be an object with the keys {}", KEYS.join(", "))));
     };
@@ -108,36 +108,37 @@ fn shown(word: &str) -> String {
     weaver_text::escape::line(weaver_text::escape::truncate(word, 64)).into_owned()
 }
 
-fn whole(key: &str, value: &Value) -> Read<u64> {
+fn whole(key: &str, value: &Value) -> FormResult<u64> {
     value.as_u64().ok_or_else(|| wrong(format!("`{key}` must be a whole number from 0 on")))
 }
 
-fn name(key: &str, value: &Value) -> Read<String> {
+fn name(key: &str, value: &Value) -> FormResult<String> {
     let name = value.as_str().filter(|name| !name.is_empty() && name.len() <= MAX_NAME);
     let problem = || wrong(format!("`{key}` must be a name of at most {MAX_NAME} bytes"));
     name.map(str::to_owned).ok_or_else(problem)
 }
 
-fn names(value: &Value) -> Read<Vec<String>> {
+fn names(value: &Value) -> FormResult<Vec<String>> {
     let problem = || wrong(format!("`fields` must be a list of at most {MAX_FIELDS} names"));
     let list = value.as_array().filter(|list| list.len() <= MAX_FIELDS).ok_or_else(problem)?;
     list.iter().map(|name| name.as_str().map(str::to_owned).ok_or_else(problem)).collect()
 }
 
-fn arguments(value: &Value) -> Read<Map<String, Value>> {
+fn arguments(value: &Value) -> FormResult<Map<String, Value>> {
     let args = value.as_object().filter(|args| args.len() <= MAX_ARGS);
     let problem = || wrong(format!("`args` must be an object of at most {MAX_ARGS} keys"));
     args.cloned().ok_or_else(problem)
 }
 
 /// `{"field": value}` or `{"field": {"gte": value}}`, or a list of such; all must be true.
-fn filter(value: &Value) -> Read<Vec<Condition>> {
+fn filter(value: &Value) -> FormResult<Vec<Condition>> {
     let mut conditions = Vec::new();
     let parts: Vec<&Map<String, Value>> = match value {
         Value::Object(map) => vec![map],
-        Value::Array(list) if list.len() <= MAX_CONDITIONS => {
-            list.iter().map(|part| part.as_object().ok_or_else(filter_form)).collect::<Read<_>>()?
-        }
+        Value::Array(list) if list.len() <= MAX_CONDITIONS => list
+            .iter()
+            .map(|part| part.as_object().ok_or_else(filter_form))
+            .collect::<FormResult<_>>()?,
         _ => return Err(filter_form()),
     };
     for (field, test) in parts.into_iter().flatten() {
@@ -169,7 +170,7 @@ fn filter_form() -> HandleError {
     ))
 }
 
-fn test(word: &str, value: &Value) -> Read<Test> {
+fn test(word: &str, value: &Value) -> FormResult<Test> {
     Ok(match word {
         "eq" => Test::Eq(scalar(word, value)?),
         "ne" => Test::Ne(scalar(word, value)?),
@@ -182,13 +183,13 @@ fn test(word: &str, value: &Value) -> Read<Test> {
             let list = value.as_array().filter(|list| list.len() <= MAX_VALUES);
             let problem = || wrong(format!("`in` needs a list of at most {MAX_VALUES} values"));
             let list = list.ok_or_else(problem)?;
-            Test::In(list.iter().map(|value| scalar(word, value)).collect::<Read<_>>()?)
+            Test::In(list.iter().map(|value| scalar(word, value)).collect::<FormResult<_>>()?)
         }
         _ => return Err(unknown("test", word, &TESTS)),
     })
 }
 
-fn scalar(word: &str, value: &Value) -> Read<Value> {
+fn scalar(word: &str, value: &Value) -> FormResult<Value> {
     match value {
         Value::Array(_) | Value::Object(_) => {
             Err(wrong(format!("`{word}` compares with a text, a number, true, false or null")))
@@ -200,7 +201,7 @@ fn scalar(word: &str, value: &Value) -> Read<Value> {
     }
 }
 
-fn ordered(word: &str, value: &Value) -> Read<Value> {
+fn ordered(word: &str, value: &Value) -> FormResult<Value> {
     match scalar(word, value)? {
         value @ (Value::String(_) | Value::Number(_)) => Ok(value),
         _ => Err(wrong(format!("`{word}` compares with a number or a text"))),
@@ -213,7 +214,7 @@ fn order_word(key: &SortKey) -> &'static str {
 
 /// `"amount"`, `"-amount"` for the greatest first, or `{"field": "amount", "order": "desc"}`; one,
 /// or a list.
-fn sort(value: &Value) -> Read<Vec<SortKey>> {
+fn sort(value: &Value) -> FormResult<Vec<SortKey>> {
     let problem = || wrong(format!("`sort` must be a key or a list of at most {MAX_SORT} keys"));
     match value {
         Value::Array(keys) if keys.len() <= MAX_SORT => keys.iter().map(sort_key).collect(),
@@ -222,7 +223,7 @@ fn sort(value: &Value) -> Read<Vec<SortKey>> {
     }
 }
 
-fn sort_key(value: &Value) -> Read<SortKey> {
+fn sort_key(value: &Value) -> FormResult<SortKey> {
     let problem = || {
         wrong(
             "a key of `sort` is a field, `-` and a field, or {\"field\": …, \"order\": \"asc\" or \"desc\"}"
@@ -253,7 +254,7 @@ fn sort_key(value: &Value) -> Read<SortKey> {
     }
 }
 
-fn aggregates(value: &Value) -> Read<Vec<Aggregate>> {
+fn aggregates(value: &Value) -> FormResult<Vec<Aggregate>> {
     let problem = || {
         let problem = format!(
             "`aggregate` must be one or a list of at most {MAX_AGGREGATES} of count, sum(field), avg(field), \
@@ -270,7 +271,7 @@ fn aggregates(value: &Value) -> Read<Vec<Aggregate>> {
     }
 }
 
-fn aggregate(text: &str) -> Read<Aggregate> {
+fn aggregate(text: &str) -> FormResult<Aggregate> {
     let (word, field) = match text.split_once('(') {
         None => (text, None),
         Some((word, rest)) => {

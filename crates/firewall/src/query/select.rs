@@ -1,11 +1,11 @@
-//! Which rows, in which order, and what they come to.
+//! Selects, sorts and aggregates rows.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::aggregate::{self, Aggregate, Function};
+use super::aggregate::{self, Aggregate, ColumnAggregate, Function, GroupColumn};
 use super::column::{CellViewer, Column, Columns, VALUE};
 use super::condition::{Condition, PreparedCondition};
 use super::sort::{SortKey, sort};
@@ -71,15 +71,14 @@ impl<'a> Selector<'a> {
             .iter()
             .map(|aggregate| {
                 let column = aggregate.field.as_ref().map(|field| self.column("aggregate", field));
-                Ok((aggregate.clone(), column.transpose()?))
+                Ok(ColumnAggregate { aggregate: aggregate.clone(), column: column.transpose()? })
             })
             .collect::<Result<Vec<_>, HandleError>>()?;
         let group = match &query.group_by {
-            Some(field) => Some((field.as_str(), self.column("group_by", field)?)),
+            Some(name) => Some(GroupColumn { name, column: self.column("group_by", name)? }),
             None => None,
         };
-        let group = group.as_ref().map(|(name, column)| (*name, column.as_ref()));
-        let computed = aggregate::rows(&rows, group, &wanted)?;
+        let computed = aggregate::rows(&rows, group.as_ref(), &wanted)?;
         ordered(computed, query).map(QueryOutcome::Computed)
     }
 

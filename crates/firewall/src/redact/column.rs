@@ -127,7 +127,7 @@ impl Table {
             if count == self.columns.len() {
                 self.columns.push(None);
             }
-            if is_heading(plain(cell), &names)
+            if is_heading(unquoted(cell), &names)
                 && let Some(column) = self.columns.get_mut(count)
             {
                 *column = Some(Heading { start: self.next, line: self.lines });
@@ -139,7 +139,7 @@ impl Table {
 }
 
 impl Row {
-    /// The column in which a line goes on after so much of it.
+    /// The column in which a line goes on at this offset.
     fn column_of(&mut self, bytes: &[u8], read: Range<usize>, separator: u8) -> usize {
         if !(read.start..=read.end).contains(&self.place) {
             *self = Self { place: read.start, column: 0, quoted: false };
@@ -187,7 +187,7 @@ fn cells(line: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
 }
 
 /// The cell without what it is wrapped in.
-fn plain(cell: &[u8]) -> &[u8] {
+fn unquoted(cell: &[u8]) -> &[u8] {
     let wraps = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'"';
     let start = cell.iter().position(|byte| !wraps(byte)).unwrap_or(cell.len());
     let end = cell.iter().rposition(|byte| !wraps(byte)).map_or(start, |at| at + 1);

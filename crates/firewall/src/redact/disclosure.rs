@@ -1,4 +1,4 @@
-//! What a reader may see of personal data.
+//! The disclosure of personal data to a reader.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

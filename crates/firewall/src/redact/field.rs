@@ -31,7 +31,7 @@ pub(crate) struct FieldMeaning {
     /// Nothing in the name itself is masked.
     pub(crate) clean: bool,
     /// Nor is anything found in it where it is shown, and it is shown as it is.
-    pub(crate) plain: bool,
+    pub(crate) shown_unchanged: bool,
 }
 
 /// Why a name hides its value.

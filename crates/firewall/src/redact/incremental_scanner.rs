@@ -21,7 +21,7 @@ const CLEAR: usize = NEAR + NEAR / 2;
 const BEHIND: usize = NEAR;
 /// How much text is held back at most.
 pub(crate) const WINDOW: usize = STEP + AHEAD;
-/// A token run is shown up to so many bytes; what goes beyond is masked.
+/// A token run is shown up to this number of bytes; the rest is masked.
 const LONGEST_RUN: usize = 16 * 1_024;
 
 /// Where a machine writes.
@@ -30,7 +30,7 @@ pub(crate) trait Sink {
     fn keep(&mut self, text: &str);
     /// A value that may not. It stands at `at` in the input.
     fn mask(&mut self, at: usize, value: &str, rule: usize);
-    /// The value masked last goes on for so many bytes.
+    /// The value masked last goes on for this number of bytes.
     fn more(&mut self, bytes: usize);
 }
 
@@ -71,7 +71,7 @@ const MARKER: usize = 80;
 enum OpenMask {
     /// To the end of the token run.
     Run,
-    /// To the end of a PEM block, of which so many bytes were seen.
+    /// To the end of a PEM block, of which this number of bytes was seen.
     Pem(usize),
 }
 

@@ -6,9 +6,9 @@
 //! a model sees was made here and leads back to exactly one text.
 
 mod entry;
-mod known;
+mod known_values;
 mod mention;
-mod quoted;
+mod quoted_values;
 mod resolve;
 
 use std::collections::HashMap;
@@ -20,8 +20,8 @@ use weaver_types::Label;
 use super::unmasked_view::MAX_DIGITS;
 use entry::Entry;
 pub(crate) use entry::{Form, MaskedValue};
-pub(crate) use known::KnownValues;
-pub use resolve::{Resolved, UnknownMask};
+pub(crate) use known_values::KnownValues;
+pub use resolve::{ResolvedArguments, UnknownMask};
 
 /// The most values that are told apart; those that come later get the plain mask.
 pub(crate) const MAX_VALUES: usize = 10_000;

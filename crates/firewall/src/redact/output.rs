@@ -1,4 +1,4 @@
-//! What a machine writes: masked text, and spans.
+//! The output of a redaction: masked text, and spans.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -6,7 +6,7 @@
 
 mod americas;
 mod asia;
-mod birth;
+mod birth_date;
 mod card;
 mod checksum;
 mod cluster;
@@ -206,7 +206,7 @@ fn groups(
             push(text, hits, SSN, Some(cluster.start..cluster.end));
         }
         push(text, hits, PHONE, phone::phone(&words, cluster));
-        push(text, hits, BIRTH, birth::date(&words, cluster));
+        push(text, hits, BIRTH, birth_date::date(&words, cluster));
         documents(text, &words, cluster, hits);
     }
     if let Some(start) = lettered(bytes, cluster.start)

@@ -213,7 +213,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Any of `words`, in ASCII of any case, within so many bytes before or after.
+    /// Any of `words`, in ASCII of any case, within this number of bytes before or after.
     ///
     /// # Errors
     /// [`BuildError`](aho_corasick::BuildError), when there are too many words.

@@ -79,7 +79,7 @@ impl<'t> ScanWindow<'t> {
         self.masks.places(STOP)
     }
 
-    /// Places where at least so many dashes begin; at most 64.
+    /// Where a run of at least `least` dashes begins; `least` is at most 64.
     pub(crate) fn dashes(&self, least: u32) -> impl Iterator<Item = usize> {
         self.masks.places_where(0, move |near| near.run(DASH, least))
     }

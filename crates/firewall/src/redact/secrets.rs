@@ -4,7 +4,7 @@
 //! before and after it.
 
 mod assign;
-mod foreign;
+mod folded_name;
 mod form;
 mod keyword_proximity;
 mod name;

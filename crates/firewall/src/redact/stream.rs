@@ -35,7 +35,7 @@ pub struct StreamRedactor {
 
 /// How much of a text that goes on is held back.
 #[derive(Debug, Clone, Copy)]
-enum Hold {
+enum Holdback {
     Window,
     OpenTail,
 }
@@ -60,15 +60,15 @@ impl StreamRedactor {
 
     /// Takes a piece, gives what is decided by now; it may be nothing.
     pub fn push(&mut self, piece: &str) -> String {
-        self.push_with(piece, Hold::Window)
+        self.push_with(piece, Holdback::Window)
     }
 
     /// The same, and gives all but the open tail of the text: for whoever watches it come.
     pub(crate) fn push_to_open_tail(&mut self, piece: &str) -> String {
-        self.push_with(piece, Hold::OpenTail)
+        self.push_with(piece, Holdback::OpenTail)
     }
 
-    fn push_with(&mut self, piece: &str, hold: Hold) -> String {
+    fn push_with(&mut self, piece: &str, hold: Holdback) -> String {
         let mut decided = String::new();
         let mut rest = piece;
         // Large pieces are taken in parts, so that never more than two windows are held.
@@ -86,8 +86,8 @@ impl StreamRedactor {
             };
             let (machine, held) = (&mut self.machine, &self.held);
             let done = match hold {
-                Hold::Window => machine.push(rules, held, self.origin, &mut out),
-                Hold::OpenTail => machine.push_to_open_tail(rules, held, self.origin, &mut out),
+                Holdback::Window => machine.push(rules, held, self.origin, &mut out),
+                Holdback::OpenTail => machine.push_to_open_tail(rules, held, self.origin, &mut out),
             };
             self.held.drain(..done);
             self.origin += done;

@@ -24,11 +24,11 @@ pub(crate) const MAX_DIGITS: usize = 6;
 #[derive(Debug)]
 pub(crate) struct UnmaskedView<'t> {
     text: Cow<'t, str>,
-    cuts: Vec<Cut>,
+    cuts: Vec<MaskBarrier>,
 }
 
 #[derive(Debug)]
-struct Cut {
+struct MaskBarrier {
     /// Where the barrier stands.
     view: usize,
     /// What it stands for.
@@ -46,7 +46,7 @@ impl<'t> UnmaskedView<'t> {
         let mut at = 0;
         for range in masked {
             push(&mut out, text.get(at..range.start).unwrap_or_default());
-            cuts.push(Cut { view: out.len(), masked: range.clone() });
+            cuts.push(MaskBarrier { view: out.len(), masked: range.clone() });
             out.push(BARRIER);
             at = range.end;
         }

@@ -4,7 +4,7 @@
 //! and no further than its [`Bounds`]; what lies beyond is left out, with a marker and a count.
 
 mod field_name;
-mod nested;
+mod nested_json;
 mod number;
 mod pair;
 mod postprocess;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::cut::Cut;
+use super::cut_reason::CutReason;
 use super::field::{FieldMeaning, HiddenBy, Names};
 use super::mask_table::FIELD;
 use super::{Counts, MASK, Redactor, count};
@@ -25,7 +25,7 @@ pub(crate) use field_name::FieldName;
 use pair::Role;
 pub(crate) use pair::{Pairing, stands_alone};
 use postprocess::NoPostprocess;
-pub(crate) use postprocess::{Omitted, Postprocess};
+pub(crate) use postprocess::{OmissionCounts, Postprocess};
 
 /// The most values that one walk looks at.
 const MAX_VALUES: usize = 4_000_000;
@@ -79,7 +79,7 @@ pub(crate) struct ValueRedactor<'a, F> {
     bounds: Bounds,
     pub(crate) postprocess: F,
     pub(crate) masked: Counts,
-    pub(crate) omitted: Omitted,
+    pub(crate) omitted: OmissionCounts,
     left: usize,
     /// Levels of JSON inside strings of JSON.
     level: usize,
@@ -92,7 +92,7 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
         bounds: Bounds,
         postprocess: F,
     ) -> Self {
-        let (masked, omitted) = (Counts::new(), Omitted::new());
+        let (masked, omitted) = (Counts::new(), OmissionCounts::new());
         // One answer for names and texts: what may be seen of a value may be seen under its name.
         let names = names.showing(redactor.disclosure());
         Self { redactor, names, bounds, postprocess, masked, omitted, left: MAX_VALUES, level: 0 }
@@ -126,10 +126,10 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
                 self.pruned(map.len(), "fields")
             }
             Value::Array(_) | Value::Object(_) if depth >= self.bounds.depth => {
-                self.elided(Cut::Depth(self.bounds.depth))
+                self.elided(CutReason::Depth(self.bounds.depth))
             }
             Value::Array(_) | Value::Object(_) if self.left == 0 => {
-                self.elided(Cut::Values(MAX_VALUES))
+                self.elided(CutReason::Values(MAX_VALUES))
             }
             Value::Array(items) if pair::of_two(items) => {
                 self.each(items, |walk, _, two| walk.two(two, depth + 1))
@@ -144,7 +144,7 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
         }
     }
 
-    fn elided(&mut self, cut: Cut) -> Value {
+    fn elided(&mut self, cut: CutReason) -> Value {
         self.omit(ELIDED, 1);
         Value::String(cut.to_string())
     }
@@ -187,7 +187,7 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
     /// A name: redacted, then finished. What is learned of it is added to its meaning.
     pub(crate) fn key<'k>(&mut self, of: &mut FieldName<'k>) -> Cow<'k, str> {
         let FieldName { name, meaning } = of;
-        if meaning.plain {
+        if meaning.shown_unchanged {
             return Cow::Borrowed(name);
         }
         let redacted = if meaning.clean {
@@ -195,7 +195,7 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
         } else {
             match self.redactor.plain_words(name) {
                 Some(how) if self.postprocess.is_plain(how) => {
-                    *meaning = FieldMeaning { clean: true, plain: true, ..*meaning };
+                    *meaning = FieldMeaning { clean: true, shown_unchanged: true, ..*meaning };
                     return Cow::Borrowed(name);
                 }
                 Some(_) => Cow::Borrowed(*name),
@@ -203,9 +203,9 @@ impl<'a, F: Postprocess> ValueRedactor<'a, F> {
             }
         };
         let clean = redacted == *name;
-        let (shown, plain) = self.postprocess.key(redacted);
+        let (shown, shown_unchanged) = self.postprocess.key(redacted);
         if clean {
-            *meaning = FieldMeaning { clean, plain, ..*meaning };
+            *meaning = FieldMeaning { clean, shown_unchanged, ..*meaning };
         }
         shown
     }

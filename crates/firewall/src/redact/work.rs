@@ -5,7 +5,7 @@ thread_local! {
     static BYTES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Counts so many bytes.
+/// Adds to the count of bytes.
 pub(crate) fn add(bytes: usize) {
     #[cfg(any(test, feature = "work-meter"))]
     BYTES.with(|all| all.set(all.get() + bytes));

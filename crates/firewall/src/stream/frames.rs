@@ -6,7 +6,7 @@ use weaver_types::{Frame, Handle, RawChunk, RawContent, RawResult, ResponseMode,
 use super::intake::{Intake, Row};
 use super::line::Lines;
 use super::row_window::RowWindow;
-use super::whole::StreamWhole;
+use super::stream_whole::StreamWhole;
 use crate::budget::Reservation;
 use crate::firewall::Firewall;
 use crate::frame::{compose, json_len};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use weaver_types::RawChunk;
 
-use super::line::{Decoded, Decoder, Lines};
+use super::line::{DecodedChunk, Decoder, Lines};
 use super::row_window::{RowWindow, SettledRow};
 use crate::frame::json_len;
 use crate::redact::Counts;
@@ -41,7 +41,7 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// Room for so many rows in all.
+    /// The most rows in all.
     pub(super) fn new(lines: Lines, window: RowWindow, room: usize) -> Self {
         Self {
             lines,
@@ -69,8 +69,8 @@ impl Intake {
             RawChunk::Text(text) => self.text(text),
             RawChunk::Bytes(_) if self.binary => {}
             RawChunk::Bytes(bytes) => match self.decoder.push(bytes) {
-                Decoded::Binary => self.binary = true,
-                Decoded::Text(text) => self.text(&text),
+                DecodedChunk::Binary => self.binary = true,
+                DecodedChunk::Text(text) => self.text(&text),
             },
         }
     }
@@ -140,7 +140,7 @@ impl Intake {
         self.room
     }
 
-    /// All rows that waited were taken; so many of them were shown.
+    /// Notes that all waiting rows were taken, and how many of them were shown.
     pub(super) fn shown(&mut self, rows: usize) {
         self.rows.clear();
         self.size = 0;

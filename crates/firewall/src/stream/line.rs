@@ -6,7 +6,7 @@ use crate::redact::{Counts, StreamRedactor};
 const MAX_LINE: usize = 8 * 1024;
 
 /// What came of a piece of bytes.
-pub(super) enum Decoded {
+pub(super) enum DecodedChunk {
     Text(String),
     /// This is no UTF-8.
     Binary,
@@ -20,20 +20,20 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Decoded {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> DecodedChunk {
         let mut all = std::mem::take(&mut self.held);
         all.extend_from_slice(bytes);
         match String::from_utf8(all) {
-            Ok(text) => Decoded::Text(text),
+            Ok(text) => DecodedChunk::Text(text),
             Err(error) => {
                 let whole = error.utf8_error().valid_up_to();
                 let cut_short = error.utf8_error().error_len().is_none();
                 let mut all = error.into_bytes();
                 if !cut_short {
-                    return Decoded::Binary;
+                    return DecodedChunk::Binary;
                 }
                 self.held = all.split_off(whole);
-                String::from_utf8(all).map_or(Decoded::Binary, Decoded::Text)
+                String::from_utf8(all).map_or(DecodedChunk::Binary, DecodedChunk::Text)
             }
         }
     }
@@ -117,11 +117,13 @@ mod tests {
             (b"\xc3", "", true),
             (b"\xa9", "\u{e9}", false),
         ] {
-            let Decoded::Text(decoded) = decoder.push(bytes) else { panic!("no text: {bytes:?}") };
+            let DecodedChunk::Text(decoded) = decoder.push(bytes) else {
+                panic!("no text: {bytes:?}")
+            };
             assert_eq!((decoded.as_str(), decoder.is_open()), (text, is_open), "{bytes:?}");
         }
         for bytes in [&b"\xff"[..], b"a\xc3("] {
-            assert!(matches!(Decoder::default().push(bytes), Decoded::Binary), "{bytes:?}");
+            assert!(matches!(Decoder::default().push(bytes), DecodedChunk::Binary), "{bytes:?}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a host registers.
+//! The view generators that a host registers.
 
 use weaver_types::RawContent;
 

@@ -1,4 +1,4 @@
-//! What stored content is: by its declared media type, and by its first bytes.
+//! Recognises stored content by its declared media type and its first bytes.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Which views there are of what, and how one is made.
+//! The registry of views: which apply to which content, and how they are made.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What a view makes of content.
+//! The result of a view.
 
 use crate::content::Content;
 

@@ -98,7 +98,7 @@ fn try_read(entry: &Value, project: Option<&Path>) -> Result<EntryReading, Unusa
     if kind.is_some_and(|kind| own.contains(&kind)) || is_extension(entry) {
         return Ok(EntryReading::OfClient);
     }
-    let place = variables::Place { project };
+    let place = variables::EntryPlace { project };
     let disabled =
         flag(get("disabled"))?.unwrap_or(false) || !flag(get("enabled"))?.unwrap_or(true);
     let url = ["url", "httpUrl", "serverUrl", "uri"].iter().find_map(|key| get(key));
@@ -140,7 +140,7 @@ fn flag(value: Option<&Value>) -> Result<Option<bool>, UnusableEntry> {
 fn program<'v>(
     command: &'v Value,
     get: &dyn Fn(&str) -> Option<&'v Value>,
-    place: &variables::Place<'_>,
+    place: &variables::EntryPlace<'_>,
 ) -> Result<ServerTransport, UnusableEntry> {
     // Zed used to write the program as a table.
     let table = command.as_object();
@@ -181,7 +181,7 @@ fn program<'v>(
 /// The variables that an entry sets, and those of the client's own that it passes on.
 fn environment<'v>(
     get: &dyn Fn(&str) -> Option<&'v Value>,
-    place: &variables::Place<'_>,
+    place: &variables::EntryPlace<'_>,
 ) -> Result<BTreeMap<String, String>, UnusableEntry> {
     let mut env =
         map(["env", "environment", "envs"].iter().find_map(|key| get(key)), place, "env")?;
@@ -202,7 +202,7 @@ fn environment<'v>(
 fn address<'v>(
     url: &Value,
     get: &dyn Fn(&str) -> Option<&'v Value>,
-    place: &variables::Place<'_>,
+    place: &variables::EntryPlace<'_>,
 ) -> Result<ServerTransport, UnusableEntry> {
     let url = url.as_str().ok_or("its address is no text")?;
     let url = place.converted(url)?;
@@ -239,7 +239,7 @@ fn names(value: Option<&Value>, key: &str) -> Result<Vec<String>, UnusableEntry>
 
 fn map(
     value: Option<&Value>,
-    place: &variables::Place<'_>,
+    place: &variables::EntryPlace<'_>,
     key: &str,
 ) -> Result<BTreeMap<String, String>, UnusableEntry> {
     let members = match value {

@@ -5,12 +5,12 @@ use std::path::Path;
 use super::server_entry::UnusableEntry;
 
 /// Where an entry stands.
-pub(super) struct Place<'a> {
+pub(super) struct EntryPlace<'a> {
     /// The folder whose configuration it is in.
     pub(super) project: Option<&'a Path>,
 }
 
-impl Place<'_> {
+impl EntryPlace<'_> {
     /// The text with the client's variables as `${NAME}`. One that only the client can fill in, such
     /// as an input that it asks for, is the reason why a server cannot be taken over.
     pub(super) fn converted(&self, text: &str) -> Result<String, UnusableEntry> {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn each_clients_variables_become_ours() {
-        let place = Place { project: Some(Path::new("/p")) };
+        let place = EntryPlace { project: Some(Path::new("/p")) };
         for (text, wanted) in [
             ("${workspaceFolder}/a", "/p/a"),
             ("${env:TOKEN}", "${TOKEN}"),
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_only_the_client_knows_is_a_reason() {
-        let nowhere = Place { project: None };
+        let nowhere = EntryPlace { project: None };
         for text in ["${input:key}", "${workspaceFolder}", "${command:x.y}", "${}"] {
             assert!(nowhere.converted(text).is_err(), "{text}");
         }

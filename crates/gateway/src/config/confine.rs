@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use weaver_drivers::confine::{Confinement, Demand, Files, Limits, Neighbours, Network, Only};
+use weaver_drivers::confine::{
+    AllowedFiles, Confinement, Demand, Files, Limits, Neighbours, Network,
+};
 use weaver_policy::Finding;
 
 use super::expansion::ExpansionContext;
@@ -47,7 +49,7 @@ pub(super) fn read(
     let named = ["read", "write", "execute", "system"].iter().any(|name| node.get(name).is_some());
     let mut paths =
         |name: &str| node.get(name).map(|node| paths(node, context, out)).unwrap_or_default();
-    let only = Only {
+    let only = AllowedFiles {
         read: paths("read"),
         write: paths("write"),
         execute: paths("execute"),

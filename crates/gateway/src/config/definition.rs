@@ -31,11 +31,11 @@ pub(super) enum Form {
     Whole(u64, u64),
     /// One of these words.
     Word(&'static [&'static str]),
-    /// A list of at most so many.
+    /// A list with a maximum length.
     List(&'static Form, usize),
     /// A table with the keys of a section.
     Table(&'static Section),
-    /// A table whose names are free, of at most so many entries.
+    /// A table with names of the user's choice and a maximum number of entries.
     Map(&'static Form, usize),
     /// A text, or a table that is looked at elsewhere.
     TextOrTable,

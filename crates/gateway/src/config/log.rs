@@ -35,7 +35,7 @@ pub struct Signing {
     pub key: PathBuf,
     /// Where its passphrase comes from, unless whoever starts the gateway hands it over.
     pub passphrase: Option<SecretSource>,
-    /// A checkpoint is due after so many events.
+    /// A checkpoint is due after this number of events.
     pub every_events: u64,
     /// And after this time, if there was any event.
     pub every: Duration,

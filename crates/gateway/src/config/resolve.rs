@@ -31,7 +31,7 @@ use super::{Config, MEMORY};
 const DEFAULT_STORE: &str = ".weaver/ledger.db";
 
 /// The outcome of resolving a configuration.
-pub(super) struct Resolved {
+pub(super) struct ResolvedConfig {
     /// Every setting, when nothing is wrong.
     pub(super) config: Option<Config>,
     /// The root key and the folder of the documents, as far as they could be read.
@@ -41,7 +41,7 @@ pub(super) struct Resolved {
 }
 
 /// The parsed files.
-pub(super) struct Parsed {
+pub(super) struct ParsedFiles {
     pub(super) file: PathBuf,
     pub(super) toml: Node,
     pub(super) json: Option<Node>,
@@ -53,7 +53,7 @@ pub(super) struct Parsed {
 }
 
 /// Resolves what was parsed.
-pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
+pub(super) fn resolve(parsed: &ParsedFiles, lookup: Lookup<'_>) -> ResolvedConfig {
     let (file, toml, mut out) = (parsed.file.as_path(), &parsed.toml, Vec::new());
     ROOT.check(toml, &mut out);
     let base = file.parent().unwrap_or(Path::new("")).to_path_buf();
@@ -134,7 +134,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
         }
         _ => None,
     };
-    Resolved { config, root, folder, findings: out }
+    ResolvedConfig { config, root, folder, findings: out }
 }
 
 /// The store alone.

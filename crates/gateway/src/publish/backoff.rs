@@ -7,7 +7,7 @@ use weaver_types::Random;
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// The pause after so many failures in a row: it doubles up to five minutes, and between half and
+/// The pause after a number of failures in a row: it doubles up to five minutes, and between half and
 /// all of it is waited, so that many gateways do not come at once.
 pub(super) fn pause(failures: u32, random: &dyn Random) -> Duration {
     let doubled =

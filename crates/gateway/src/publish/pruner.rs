@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weaver_trace_store::SqliteLedger;
-use weaver_trace_store::retention::{Retention, RetentionError, Sweep, Tally};
+use weaver_trace_store::retention::{Retention, RetentionError, Sweep, SweepTally};
 use weaver_types::{Clock, Tenant};
 
 /// The actor that the log names for pruning.
@@ -57,9 +57,9 @@ fn step(
     sweep: &mut Sweep,
     ledger: &SqliteLedger,
     tenants: &[Tenant],
-) -> Result<Option<Tally>, RetentionError> {
+) -> Result<Option<SweepTally>, RetentionError> {
     let Some(step) = sweep.step(ledger, tenants)? else { return Ok(None) };
-    let mut tally = Tally::default();
+    let mut tally = SweepTally::default();
     tally.add(&sweep.commit(ledger, step)?);
     Ok(Some(tally))
 }

@@ -19,18 +19,18 @@ pub struct Status {
     v: u8,
     /// The newest checkpoint that was signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signed: Option<Signed>,
+    pub signed: Option<SignedCheckpoint>,
     /// Why nothing is signed now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Trouble>,
     /// The targets by their names.
-    pub targets: BTreeMap<String, Reached>,
+    pub targets: BTreeMap<String, TargetStatus>,
 }
 
 /// A checkpoint that was signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Signed {
+pub struct SignedCheckpoint {
     /// How many events it covers.
     pub size: u64,
     root: Digest,
@@ -43,7 +43,7 @@ pub struct Signed {
 /// What a target got last, and what went wrong since.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reached {
+pub struct TargetStatus {
     /// The size of the last checkpoint that arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
@@ -71,7 +71,7 @@ impl Default for Status {
     }
 }
 
-impl Signed {
+impl SignedCheckpoint {
     pub(super) fn of(checkpoint: &Checkpoint, at: Timestamp) -> Self {
         Self { size: checkpoint.size, root: checkpoint.root, at, witnesses: 0 }
     }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
-    Call, Caller, FnDriver, Invocation, Kernel, KernelError, Received, Registry, Settings, block_on,
+    Call, Caller, FileOutcome, FnDriver, Invocation, Kernel, KernelError, Registry, Settings,
+    block_on,
 };
 use weaver_policy::approval::StandingApproval;
 use weaver_policy::{Pattern, PolicySet};
@@ -65,6 +66,13 @@ pub struct Stage<'a> {
     store: Store,
 }
 
+/// What a kernel needs of the process that it runs in.
+struct HostPorts {
+    store: Store,
+    clock: Arc<ManualClock>,
+    random: Arc<dyn Random>,
+}
+
 impl<'a> Stage<'a> {
     /// Opens a kernel with every tool that the scenario calls.
     ///
@@ -85,7 +93,7 @@ impl<'a> Stage<'a> {
             true => Store::on_disk(random.as_ref())?,
             false => Store::Memory,
         };
-        let stage = Self::assembled(documents, scenario, (store, clock, random), run)?;
+        let stage = Self::assembled(documents, scenario, HostPorts { store, clock, random }, run)?;
         stage.take_standings()?;
         Ok(stage)
     }
@@ -111,15 +119,16 @@ impl<'a> Stage<'a> {
         let same = before.run_id;
         drop((kernel, ledger, registry));
         let run = run(clock.as_ref(), random.as_ref())?.named(same);
-        Self::assembled(documents, scenario, (store, clock, random), run)
+        Self::assembled(documents, scenario, HostPorts { store, clock, random }, run)
     }
 
     fn assembled(
         documents: &'a Documents,
         scenario: &'a Scenario,
-        (store, clock, random): (Store, Arc<ManualClock>, Arc<dyn Random>),
+        ports: HostPorts,
         run: RunContext,
     ) -> Result<Self, ReplayError> {
+        let HostPorts { store, clock, random } = ports;
         let own = || Arc::clone(&clock) as Arc<dyn Clock>;
         let ledger = store.open(own(), &random)?;
         let registry = Arc::new(Registry::new());
@@ -166,8 +175,8 @@ impl<'a> Stage<'a> {
             let problem = match self.documents.approver.standing(&standing) {
                 None => "it has no canonical form".to_owned(),
                 Some(bytes) => match block_on(self.kernel.receive(&bytes)) {
-                    Received::StandingAccepted { .. } => continue,
-                    Received::Rejected { detail, .. } => detail,
+                    FileOutcome::StandingAccepted { .. } => continue,
+                    FileOutcome::Rejected { detail, .. } => detail,
                     other => format!("{other:?}"),
                 },
             };
@@ -244,8 +253,8 @@ impl<'a> Stage<'a> {
         for (name, answer) in self.documents.approver.answers(&pending.request, self.clock.now()) {
             people.push(name);
             match block_on(self.kernel.receive(&answer)) {
-                Received::Granted { .. } => break,
-                Received::Endorsed { .. } => {}
+                FileOutcome::Granted { .. } => break,
+                FileOutcome::Endorsed { .. } => {}
                 _ => return None,
             }
         }

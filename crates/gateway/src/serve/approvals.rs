@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weaver_agent_kernel::Received;
+use weaver_agent_kernel::FileOutcome;
 
 use super::gateway::Gateway;
 use super::inbox;
@@ -55,14 +55,14 @@ async fn take_in(gateway: &Gateway, dropped: &inbox::InboxFile) {
     };
     match gateway.kernel.receive(&bytes).await {
         // The file stays until the ledger can be written again.
-        Received::Failed { problem } => {
+        FileOutcome::Failed { problem } => {
             tracing::error!(file = name, problem, "a file of the inbox could not be recorded");
             return;
         }
-        Received::Rejected { code, detail } => {
+        FileOutcome::Rejected { code, detail } => {
             tracing::warn!(file = name, code, detail, "a file of the inbox does not count");
         }
-        Received::RunEnded { run } => {
+        FileOutcome::RunEnded { run } => {
             tracing::info!(file = name, %run, "an operator ended a run");
             if let Err(error) = gateway.end_run(&run).await {
                 tracing::error!(%run, %error, "no new run could be begun; calls are refused");

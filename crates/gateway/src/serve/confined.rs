@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::RwLock;
 
-use weaver_drivers::confine::{Enforced, Files, Limits, Network};
+use weaver_drivers::confine::{EnforcedConfinement, Files, Limits, Network};
 use weaver_drivers::mcp::{Endpoint, UpstreamConfig};
 use weaver_policy::signal::{
     CallContext, FinishedCall, Severity, Signal, SignalError, SignalKind, SignalSource, Subject,
@@ -23,7 +23,12 @@ pub(crate) struct ConfinedChildren(RwLock<BTreeMap<UpstreamName, (Severity, Stri
 
 impl ConfinedChildren {
     /// Records how a started process is confined.
-    pub(crate) fn note(&self, name: UpstreamName, config: &UpstreamConfig, enforced: &Enforced) {
+    pub(crate) fn note(
+        &self,
+        name: UpstreamName,
+        config: &UpstreamConfig,
+        enforced: &EnforcedConfinement,
+    ) {
         let Ok(mut known) = self.0.write() else { return };
         if enforced.is_whole() {
             known.remove(&name);

@@ -11,7 +11,7 @@ use weaver_agent_kernel::{Kernel, Registry};
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Redactor;
 use weaver_policy::PolicySet;
-use weaver_trace_store::index::IndexKeeper;
+use weaver_trace_store::index::IndexUpdater;
 use weaver_types::{
     CapabilityId, Clock, Contribution, EventKind, Principal, RunId, Tenant, UpstreamName,
 };
@@ -44,7 +44,7 @@ pub(crate) struct Gateway {
     /// The tenant of everything that is recorded.
     pub(crate) tenant: Tenant,
     /// What was found in the store when it was opened.
-    found: weaver_trace_store::Opened,
+    found: weaver_trace_store::OpenReport,
     pub(crate) upstreams: Upstreams,
     tools: ArcSwap<ToolSnapshot>,
     /// What helps to find tools, beside their words.
@@ -57,7 +57,7 @@ pub(crate) struct Gateway {
     /// Makes receipts of calls, where the log is signed.
     pub(crate) receipts: Option<ReceiptClient>,
     /// Builds the index of the log until the gateway ends.
-    _index: Option<IndexKeeper>,
+    _index: Option<IndexUpdater>,
 }
 
 impl Gateway {

@@ -8,7 +8,7 @@ use weaver_drivers::precondition::LocalPreconditions;
 use weaver_firewall::handle::HandleBudget;
 use weaver_firewall::{FrameBudget, Tokenizer};
 use weaver_policy::signal::SignalSource;
-use weaver_trace_store::index::IndexKeeper;
+use weaver_trace_store::index::IndexUpdater;
 use weaver_trace_store::retention::Retention;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::Ledger;
@@ -23,7 +23,7 @@ use super::own_tools;
 use super::salt;
 use super::timer::TokioTimer;
 use crate::config::{self, Config, redaction, sentinel};
-use crate::publish::{Keeper, KeeperSettings, ReceiptClient};
+use crate::publish::{CheckpointPublisher, PublisherSettings, ReceiptClient};
 use crate::telemetry::{Exporter, Telemetry};
 
 /// The most bytes that are kept behind handles; the oldest results go first.
@@ -42,11 +42,11 @@ pub(crate) struct GatewayParts {
     /// How well the servers' processes are confined, as a source of signals.
     pub(crate) confined: Arc<ConfinedChildren>,
     /// What opening the store found.
-    pub(crate) found: weaver_trace_store::Opened,
+    pub(crate) found: weaver_trace_store::OpenReport,
     /// Builds the index of the log behind it, as long as this lives.
-    pub(crate) index: Option<IndexKeeper>,
+    pub(crate) index: Option<IndexUpdater>,
     /// Signs the log and publishes checkpoints.
-    pub(crate) keeper: Option<Keeper>,
+    pub(crate) keeper: Option<CheckpointPublisher>,
     /// Makes receipts of calls, where the log is signed.
     pub(crate) receipts: Option<ReceiptClient>,
     /// The ledger and what ends in it.
@@ -83,7 +83,7 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         );
     }
     // Without an index the log is scanned: it is no reason not to serve.
-    let index = IndexKeeper::start(ledger.path()).ok();
+    let index = IndexUpdater::start(ledger.path()).ok();
     let keeper = keeper(config, &ledger, log_key, KeeperPorts { clock: &clock, random: &random })?;
     let (exporter, spans) = config.telemetry.otlp.as_ref().map(Exporter::new).transpose()?.unzip();
     let telemetry = Arc::new(Telemetry::new(clock.now(), spans));
@@ -136,7 +136,7 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
         confined,
         found,
         index,
-        receipts: keeper.as_ref().map(Keeper::issuer),
+        receipts: keeper.as_ref().map(CheckpointPublisher::issuer),
         keeper,
         telemetry,
         exporter,
@@ -182,14 +182,14 @@ fn keeper(
     ledger: &Arc<SqliteLedger>,
     key: Option<SigningKey>,
     ports: KeeperPorts<'_>,
-) -> Result<Option<Keeper>, ServeError> {
+) -> Result<Option<CheckpointPublisher>, ServeError> {
     let (Some(settings), Some(key)) = (&config.log.signing, key) else {
         tracing::warn!(
             "the log has no key (`[log]` in the configuration): no checkpoints are signed"
         );
         return Ok(None);
     };
-    let settings = KeeperSettings { signing: settings.clone(), folder: config.base() };
+    let settings = PublisherSettings { signing: settings.clone(), folder: config.base() };
     let (clock, random) = (Arc::clone(ports.clock), Arc::clone(ports.random));
-    Ok(Some(Keeper::new(Arc::clone(ledger), settings, key, clock, random)?))
+    Ok(Some(CheckpointPublisher::new(Arc::clone(ledger), settings, key, clock, random)?))
 }

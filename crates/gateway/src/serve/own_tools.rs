@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use weaver_agent_kernel::{Driver, Registry};
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::http::{EtagObserver, HttpDriver};
-use weaver_drivers::mcp::Confined;
+use weaver_drivers::mcp::ChildConfinement;
 use weaver_drivers::process::{ProcessConfig, ProcessDriver};
 use weaver_types::{Capability, CapabilityId};
 
@@ -72,7 +72,7 @@ fn driver(
             Ok(Arc::new(driver.map_err(|error| unusable(tool, &error))?))
         }
         ToolImplementation::Program(program) => {
-            let confined = Confined {
+            let confined = ChildConfinement {
                 launcher: launcher.clone(),
                 confinement: config.confinement(program.confine.as_ref()),
                 setting: Some(format!("`[tools.{}.program.confine]`", tool.name)),

@@ -27,7 +27,7 @@ use super::requests::Requests;
 use super::stream::StreamSession;
 use super::{ServeOptions, approvals, covered, reload, server_requests};
 use crate::config::{Config, Profile};
-use crate::publish::{self, Keeper, KeeperTask};
+use crate::publish::{self, CheckpointPublisher, PublisherTask};
 use crate::telemetry::{self, ExporterTask, Telemetry};
 pub use message_session::MessageSession;
 use open_sessions::{OpenSession, Sessions};
@@ -76,7 +76,7 @@ pub(crate) enum LedgerProbeError {
 pub struct Server {
     gateway: Arc<Gateway>,
     watching: Vec<JoinHandle<()>>,
-    keeper: Mutex<Option<KeeperTask>>,
+    keeper: Mutex<Option<PublisherTask>>,
     exporter: Mutex<Option<ExporterTask>>,
     sessions: Arc<Sessions>,
 }
@@ -109,7 +109,7 @@ impl Server {
         let (keeper, pruning) = (opened.keeper.take(), opened.pruning.take());
         let exporter = opened.exporter.take();
         let gateway = Arc::new(Gateway::new(config, opened).await?);
-        let keeper = keeper.map(Keeper::start);
+        let keeper = keeper.map(CheckpointPublisher::start);
         let pruning = pruning.map(|(ledger, rules)| {
             let (tenant, clock) = (gateway.tenant.clone(), Arc::clone(&gateway.clock));
             tokio::spawn(publish::prune(ledger, rules, tenant, clock))

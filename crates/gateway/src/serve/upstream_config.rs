@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weaver_drivers::confine::Launcher;
-use weaver_drivers::mcp::{Confined, Endpoint, HttpConfig, StdioConfig, UpstreamConfig};
+use weaver_drivers::mcp::{ChildConfinement, Endpoint, HttpConfig, StdioConfig, UpstreamConfig};
 use weaver_drivers::oauth::{GrantType, OAuthClient, OAuthSettings};
 use weaver_types::PrincipalId;
 
@@ -103,7 +103,7 @@ pub(crate) fn upstream_config_for(
             args: args.clone(),
             env: env.clone(),
             cwd: cwd.clone(),
-            confined: Some(Confined {
+            confined: Some(ChildConfinement {
                 launcher: launcher.clone(),
                 confinement: whole.server_confinement(confine.as_ref()),
                 setting: Some(format!(

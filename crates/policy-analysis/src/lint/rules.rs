@@ -11,7 +11,7 @@ use crate::catalogue::CatalogueOrigin;
 
 /// How many pairs of rules are compared.
 const MAX_PAIRS: usize = 5_000_000;
-/// From so many rules on, a decision is no longer quick.
+/// From this number of rules on, a decision is no longer quick.
 const MANY_RULES: usize = 256;
 
 /// Rules that another rule makes unreachable or redundant.

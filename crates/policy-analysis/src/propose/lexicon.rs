@@ -1,4 +1,4 @@
-//! What English nouns say in general.
+//! A lexicon of English nouns, with what each suggests about a tool.
 
 use std::collections::BTreeSet;
 

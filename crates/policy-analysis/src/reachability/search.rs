@@ -10,7 +10,7 @@
 //! answers yes by itself. *Complete within its bounds:* the domains represent every value that the
 //! documents tell apart, and the abstraction allows for every outcome that a completion can have, so
 //! a search that exhausts the space proves that there is no such request. Whatever breaks one of the
-//! two premises is recorded as [`Incomplete`], and the answer is then *not decided*.
+//! two premises is recorded as [`SearchGap`], and the answer is then *not decided*.
 
 use std::collections::BTreeSet;
 
@@ -21,8 +21,8 @@ use weaver_types::{
 };
 
 use super::arguments::{self, PredicateOutcome, Synthesis};
-use super::incomplete::Incomplete;
 use super::partial_evaluation::{AllowRule, Obstacle, PartialEvaluation};
+use super::search_gap::SearchGap;
 use super::search_space::SearchSpace;
 use super::truth_set::TruthSet;
 use super::variables::{Assignment, Domain};
@@ -39,7 +39,7 @@ pub(super) enum SearchResult {
     /// The whole space was searched and there is none.
     Exhausted,
     /// Something was left out.
-    Incomplete(Incomplete),
+    Incomplete(SearchGap),
 }
 
 /// What to do under an assignment.
@@ -106,7 +106,7 @@ impl<'s> Search<'s> {
         let cost = self.cost();
         loop {
             if *steps < cost {
-                return SearchResult::Incomplete(Incomplete::Steps);
+                return SearchResult::Incomplete(SearchGap::Steps);
             }
             *steps -= cost;
             match self.step(&assignment) {
@@ -118,7 +118,7 @@ impl<'s> Search<'s> {
                 Step::Evaluate(expectation) => match self.witness(&assignment) {
                     Ok(Some(witness)) => return SearchResult::Witness(Box::new(witness)),
                     Ok(None) if expectation == Expectation::Certain => {
-                        incomplete = incomplete.or(Some(Incomplete::Disagreement));
+                        incomplete = incomplete.or(Some(SearchGap::Disagreement));
                     }
                     Ok(None) => {}
                     Err(gap) => incomplete = incomplete.or(Some(gap)),
@@ -227,7 +227,7 @@ impl<'s> Search<'s> {
     }
 
     /// The request that the assignment makes, if it really gets the verdict.
-    fn witness(&self, assignment: &Assignment) -> Result<Option<Witness>, Incomplete> {
+    fn witness(&self, assignment: &Assignment) -> Result<Option<Witness>, SearchGap> {
         let request = self.request(assignment)?;
         let decision = self.documents.set.decide(&request.query(self.documents.capability));
         Ok((decision.verdict() == self.verdict).then(|| Witness {
@@ -237,13 +237,13 @@ impl<'s> Search<'s> {
         }))
     }
 
-    fn request(&self, assignment: &Assignment) -> Result<RecordedRequest, Incomplete> {
+    fn request(&self, assignment: &Assignment) -> Result<RecordedRequest, SearchGap> {
         let variables = &self.space().variables;
         let given = variables.flag(Some(&variables.arguments), assignment);
         let arguments = if given.contains(Truth::Yes) {
             match arguments::synthesize(&self.predicate_outcomes(assignment)) {
                 Synthesis::Found(value) => Some(value),
-                Synthesis::Impossible | Synthesis::NotFound => return Err(Incomplete::Arguments),
+                Synthesis::Impossible | Synthesis::NotFound => return Err(SearchGap::Arguments),
             }
         } else {
             None
@@ -281,7 +281,7 @@ impl<'s> Search<'s> {
         })
     }
 
-    fn principal(&self, assignment: &Assignment) -> Result<Principal, Incomplete> {
+    fn principal(&self, assignment: &Assignment) -> Result<Principal, SearchGap> {
         if let Some(fixed) = &self.fixed_principal {
             return Ok(fixed.clone());
         }
@@ -346,7 +346,7 @@ fn assign(assignment: &mut Assignment, variable: usize, place: Option<usize>) {
     }
 }
 
-/// A justification of exactly so many characters, none of which is lost when it is trimmed.
+/// A justification of exactly `length` characters, none of which is lost when it is trimmed.
 fn justification_text(length: u32) -> String {
     let words = "because it has been asked for and is needed now ";
     let length = usize::try_from(length).unwrap_or(usize::MAX);

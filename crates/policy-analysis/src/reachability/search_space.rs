@@ -17,7 +17,7 @@ use weaver_types::{
     PrincipalId, SafetyMode, Timestamp,
 };
 
-use super::incomplete::Incomplete;
+use super::search_gap::SearchGap;
 use super::variables::{Domain, JustificationShape, Variables};
 use super::{ReachabilityQuery, representative_times};
 use crate::representative_names;
@@ -87,7 +87,7 @@ pub(super) struct SearchSpace<'s> {
     pub(super) variables: Variables,
     pub(super) predicates: Vec<PredicateVariable<'s>>,
     /// The first thing that the space leaves out.
-    pub(super) incomplete: Option<Incomplete>,
+    pub(super) incomplete: Option<SearchGap>,
 }
 
 struct Builder<'q, 's> {
@@ -133,7 +133,7 @@ impl<'s> SearchSpace<'s> {
 }
 
 impl<'s> Builder<'_, 's> {
-    fn leave_out(&mut self, what: Incomplete) {
+    fn leave_out(&mut self, what: SearchGap) {
         self.space.incomplete.get_or_insert(what);
     }
 
@@ -144,7 +144,7 @@ impl<'s> Builder<'_, 's> {
     fn names(&mut self, patterns: &[&Pattern], subject: &'static str) -> Vec<String> {
         let names = representative_names::covering(patterns);
         if !names.complete {
-            self.leave_out(Incomplete::Patterns { subject });
+            self.leave_out(SearchGap::Patterns { subject });
         }
         names.all
     }
@@ -227,7 +227,7 @@ impl<'s> Builder<'_, 's> {
             let may = if predicate.provenance.is_empty() {
                 vec![Truth::No, Truth::Yes]
             } else {
-                self.leave_out(Incomplete::Provenance);
+                self.leave_out(SearchGap::Provenance);
                 vec![Truth::No, Truth::Unknown]
             };
             let at = self.add(Domain::Predicate(may));
@@ -265,7 +265,7 @@ impl<'s> Builder<'_, 's> {
         self.space.variables.integrity = self.add(Domain::Integrity(trust));
         let times = representative_times::covering(&atoms.windows, ends, q.now);
         if !times.complete {
-            self.leave_out(Incomplete::Times);
+            self.leave_out(SearchGap::Times);
         }
         self.space.variables.time = self.add(Domain::Time(times.all));
     }

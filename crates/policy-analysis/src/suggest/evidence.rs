@@ -1,4 +1,4 @@
-//! Which calls a suggestion may rest on.
+//! Selects the calls that a suggestion may rest on.
 
 use std::collections::{BTreeMap, BTreeSet};
 

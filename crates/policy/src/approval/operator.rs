@@ -1,4 +1,4 @@
-//! What an operator confirms or takes back.
+//! The statements with which an operator confirms or revokes something.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What an approver says to one request.
+//! An approver's signed answer to a request.
 
 use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, CanonicalError, Profile};

@@ -1,4 +1,4 @@
-//! What an argument is for, by its name.
+//! Guesses the role of an argument from its name.
 
 use weaver_text::split;
 

@@ -1,4 +1,4 @@
-//! What the documents and the capability itself ask of the caller.
+//! Checks what the documents and the capability require of the caller.
 
 use weaver_types::{
     Check, Constraints, Contribution, Operation, ReasonCode, SensitivityTag, Verdict,

@@ -6,7 +6,7 @@
 //! A run's label is the join of all that it was shown, so one label stands for everything in the
 //! model's context, of which nobody can tell what it will use.
 
-mod masked;
+mod masked_values;
 mod provenance_check;
 
 use std::borrow::Cow;
@@ -28,7 +28,7 @@ pub(super) fn sink(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contributio
     if query.operation == Operation::View {
         return;
     }
-    masked::check(query, out);
+    masked_values::check(query, out);
     if capability.sink() == SinkKind::None || provenance_check::goes_nowhere(query) {
         return;
     }
@@ -55,7 +55,7 @@ pub(super) fn sink(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contributio
 /// The label of the run with what the call brings from behind masks. What may go where the call
 /// goes anyway is no reason against it.
 fn with_masked<'a>(query: &Query<'a>, label: &'a Label) -> Cow<'a, Label> {
-    let more = query.masked.iter().filter(|value| !masked::may_go(query, value));
+    let more = query.masked.iter().filter(|value| !masked_values::may_go(query, value));
     more.fold(Cow::Borrowed(label), |label, value| {
         Cow::Owned(label.into_owned().join(&value.label))
     })

@@ -1,4 +1,4 @@
-//! What a policy document declares of agents.
+//! Reads the agents that a policy document declares.
 
 use weaver_types::AgentId;
 

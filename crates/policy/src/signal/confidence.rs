@@ -6,16 +6,23 @@ use super::dependencies::Dependencies;
 use super::source::{SignalError, SignalSource};
 use super::{Severity, Signal, SignalKind, Subject};
 
+/// What a source finds doubtful, and why.
+struct Doubt {
+    subject: Subject,
+    detail: String,
+}
+
 /// The first belief that is doubtful, with the number of them; nothing where there is none.
 fn doubtful(
     dependencies: &Dependencies,
     doubt: impl Fn(&Belief) -> bool,
     what: &str,
-) -> Option<(Subject, String)> {
+) -> Option<Doubt> {
     let mut found = dependencies.beliefs().iter().filter(|belief| doubt(belief));
     let Some(first) = found.next() else {
         let forgot = || format!("beliefs were forgotten and may be {what}");
-        return (!dependencies.complete()).then(|| (Subject::ToolSequence, forgot()));
+        return (!dependencies.complete())
+            .then(|| Doubt { subject: Subject::ToolSequence, detail: forgot() });
     };
     let more = match found.count() {
         0 => String::new(),
@@ -24,7 +31,7 @@ fn doubtful(
     let state = if first.verified { "verified" } else { "not verified" };
     let (confidence, origin) = (first.confidence, first.origin.as_str());
     let detail = format!("{what}: confidence {confidence}, {state}, from {origin}{more}");
-    Some((Subject::Belief(first.id.clone()), detail))
+    Some(Doubt { subject: Subject::Belief(first.id.clone()), detail })
 }
 
 /// Says that a call depends on a weak belief: below the floor or not verified.
@@ -50,7 +57,7 @@ impl SignalSource for BeliefFloor {
 
     fn signals(&self, situation: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         let weak = doubtful(situation.dependencies, |b| b.is_weak(self.floor), "weak");
-        let signal = |(subject, detail)| Signal {
+        let signal = |Doubt { subject, detail }| Signal {
             source: self.name().to_owned(),
             kind: SignalKind::LowConfidenceBelief,
             severity: Severity::Warning,
@@ -110,13 +117,9 @@ impl SignalSource for SuspiciousMemoryOrigin {
 }
 
 /// A warning about the declared decision, or about the belief where none was declared.
-fn alert(
-    source: &str,
-    found: Option<(Subject, String)>,
-    situation: &CallContext<'_>,
-) -> Vec<Signal> {
+fn alert(source: &str, found: Option<Doubt>, situation: &CallContext<'_>) -> Vec<Signal> {
     let decided = situation.dependencies.decision();
-    let signal = |(subject, detail): (Subject, String)| Signal {
+    let signal = |Doubt { subject, detail }| Signal {
         source: source.to_owned(),
         kind: SignalKind::SentinelAlert,
         severity: Severity::Warning,

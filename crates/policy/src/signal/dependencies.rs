@@ -1,4 +1,4 @@
-//! On which beliefs a call depends.
+//! The beliefs on which a call depends.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What all sources say about one call.
+//! The report of all signal sources about one call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -55,7 +55,7 @@ impl<T: Default> RunMemory<T> {
         &mut entry.value
     }
 
-    /// What is remembered of this run, of which so many calls have finished.
+    /// What is remembered of this run, with the number of its finished calls.
     pub(super) fn recall(&self, run: &RunId, finished: u64) -> Recollection<'_, T> {
         match self.runs.get(run) {
             Some(entry) => Recollection { value: Some(&entry.value), complete: entry.complete },

@@ -1,4 +1,4 @@
-//! From which rung on a signal holds or denies.
+//! The rungs from which a signal of each severity holds or denies.
 
 use weaver_types::{Operation, Rung, Verdict};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::story::Acknowledged;
+use crate::story::Acknowledgement;
 use crate::trace::{self, Step};
 
 /// A program to run under the shim, in a folder of its own.
@@ -40,8 +40,8 @@ pub struct Outcome {
 impl Outcome {
     /// What was acknowledged.
     #[must_use]
-    pub fn acknowledged(&self) -> Vec<Acknowledged> {
-        self.lines.iter().filter_map(|line| Acknowledged::parse(line)).collect()
+    pub fn acknowledged(&self) -> Vec<Acknowledgement> {
+        self.lines.iter().filter_map(|line| Acknowledgement::parse(line)).collect()
     }
 
     /// The number of calls that the shim could have failed.

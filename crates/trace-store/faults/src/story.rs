@@ -23,7 +23,7 @@ const KEPT: u64 = 5;
 
 /// An acknowledgement, as `append` says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Acknowledged {
+pub struct Acknowledgement {
     /// The number of the batch, which is the sequence number of its event.
     pub number: u64,
     /// What was asked for.
@@ -32,7 +32,7 @@ pub struct Acknowledged {
     pub head: Head,
 }
 
-impl Acknowledged {
+impl Acknowledgement {
     /// Of the receipt of batch `number`.
     #[must_use]
     pub fn new(number: u64, durability: Durability, receipt: &Receipt) -> Self {
@@ -185,7 +185,7 @@ fn records(size: u64) -> BTreeMap<String, Record> {
 
 /// What a store that was opened again holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recovered {
+pub struct RecoveredStore {
     /// Events that are left.
     pub size: u64,
 }
@@ -197,7 +197,7 @@ pub struct Recovered {
 ///
 /// # Errors
 /// What is wrong, as one sentence.
-pub fn check(path: &Path, heads: &[Head]) -> Result<Recovered, String> {
+pub fn check(path: &Path, heads: &[Head]) -> Result<RecoveredStore, String> {
     let open = || SqliteLedger::open(path, OpenOptions::default());
     let ledger = open().map_err(|error| format!("it does not open: {error}"))?;
     let head = ledger.head().map_err(|error| error.to_string())?;
@@ -215,7 +215,7 @@ pub fn check(path: &Path, heads: &[Head]) -> Result<Recovered, String> {
     verify(&ledger, Some(&head)).map_err(|error| format!("it went astray: {error}"))?;
     check_opened(&ledger, head.size + 1)?;
     match ledger.opened().cut {
-        0 => Ok(Recovered { size: head.size }),
+        0 => Ok(RecoveredStore { size: head.size }),
         cut => Err(format!("it was closed, and {cut} bytes of it were cut off")),
     }
 }
@@ -308,8 +308,8 @@ fn go_on(ledger: &SqliteLedger, number: u64) -> Result<(), String> {
 /// Power loss may take what was acknowledged at the level `Os`, except where something synced came
 /// after it. The death of the process takes nothing.
 #[must_use]
-pub fn lost(acknowledged: &[Acknowledged], left: u64, power: bool) -> Vec<u64> {
-    let safe = |one: &&Acknowledged| !power || one.durability == Durability::Disk;
+pub fn lost(acknowledged: &[Acknowledgement], left: u64, power: bool) -> Vec<u64> {
+    let safe = |one: &&Acknowledgement| !power || one.durability == Durability::Disk;
     let needed = acknowledged.iter().filter(safe).map(|one| one.number + 1).max().unwrap_or(0);
     (left..needed).collect()
 }

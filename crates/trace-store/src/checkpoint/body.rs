@@ -1,4 +1,4 @@
-//! What a checkpoint says.
+//! The body of a checkpoint.
 
 use std::fmt;
 

@@ -7,7 +7,9 @@ use weaver_types::ledger::MAX_PAGE;
 use weaver_types::{CallId, EventKind};
 
 use super::form::{Form, bytes, field, hashes, only, pack, text, unpack};
-use super::{Checkpoint, CheckpointError, KeyHistory, Note, ReceiptEventError, Trust, Verified};
+use super::{
+    Checkpoint, CheckpointError, KeyHistory, Note, ReceiptEventError, Trust, VerifiedCheckpoint,
+};
 use crate::entry::{Header, SALT, commitment};
 use crate::merkle::{self, Hash};
 use crate::verify::{Prove, Source};
@@ -43,7 +45,7 @@ pub struct ReceiptEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiptReport {
     /// The checkpoint, its key and its witnesses.
-    pub verified: Verified,
+    pub verified: VerifiedCheckpoint,
     /// Which call.
     pub call: CallId,
     /// The events of the call, in the order of the log.

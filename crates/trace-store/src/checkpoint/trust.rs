@@ -1,7 +1,7 @@
-//! Who is believed.
+//! The keys that a reader trusts, and the checkpoints that they verify.
 
 use super::key::{KeyUse, VerifierKey};
-use super::witness::{self, Cosigned};
+use super::witness::{self, Cosignature};
 use super::{Checkpoint, CheckpointError, KeyHistory, Note};
 
 /// What a verifier brings from outside: the log's key, and the witnesses if any are required.
@@ -19,13 +19,13 @@ pub struct Trust {
 
 /// A checkpoint that was verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerifiedCheckpoint {
     /// What it says.
     pub checkpoint: Checkpoint,
     /// The key that signed it.
     pub key: VerifierKey,
     /// The trusted witnesses that signed it, and when.
-    pub witnesses: Vec<Cosigned>,
+    pub witnesses: Vec<Cosignature>,
 }
 
 impl Trust {
@@ -39,7 +39,7 @@ impl Trust {
     ///
     /// # Errors
     /// [`CheckpointError`].
-    pub fn open(&self, note: &Note) -> Result<Verified, CheckpointError> {
+    pub fn open(&self, note: &Note) -> Result<VerifiedCheckpoint, CheckpointError> {
         self.open_with(note, &KeyHistory::default())
     }
 
@@ -51,7 +51,7 @@ impl Trust {
         &self,
         note: &Note,
         history: &KeyHistory,
-    ) -> Result<Verified, CheckpointError> {
+    ) -> Result<VerifiedCheckpoint, CheckpointError> {
         let checkpoint = Checkpoint::parse(note.text())?;
         let mut refused = CheckpointError::Untrusted { trusted: self.log.to_string() };
         let mut signed = None;
@@ -70,7 +70,7 @@ impl Trust {
             let (found, wanted) = (witnesses.len(), self.quorum);
             return Err(CheckpointError::Witnesses { found, wanted });
         }
-        Ok(Verified { checkpoint, key, witnesses })
+        Ok(VerifiedCheckpoint { checkpoint, key, witnesses })
     }
 
     fn counts(

@@ -18,7 +18,7 @@ const STATE: Form = Form { name: "witness state", kind: "weaver-witness", versio
 
 /// A trusted witness that signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cosigned {
+pub struct Cosignature {
     /// The witness.
     pub key: VerifierKey,
     /// When, in seconds since 1970.
@@ -34,8 +34,8 @@ fn message(at: u64, body: &str) -> String {
 pub(super) fn count(
     note: &Note,
     trusted: &[VerifierKey],
-) -> Result<Vec<Cosigned>, CheckpointError> {
-    let mut out: Vec<Cosigned> = Vec::new();
+) -> Result<Vec<Cosignature>, CheckpointError> {
+    let mut out: Vec<Cosignature> = Vec::new();
     for key in trusted.iter().filter(|key| key.usage() == KeyUse::Witness) {
         let Some(signature) = note.signatures().iter().find(|s| key.made(s)) else { continue };
         if out.iter().any(|seen| seen.key.public() == key.public()) {
@@ -50,7 +50,7 @@ pub(super) fn count(
         {
             return Err(bad());
         }
-        out.push(Cosigned { key: key.clone(), at });
+        out.push(Cosignature { key: key.clone(), at });
     }
     Ok(out)
 }

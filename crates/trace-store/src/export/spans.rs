@@ -16,7 +16,7 @@ use weaver_types::{EventKind, Timestamp, hex};
 
 use super::error::ExportError;
 use super::paired;
-use crate::project::{MAX_RUNS, Paired};
+use crate::project::{CallEvents, MAX_RUNS};
 use crate::query::{Facts, Field, Filter, Lookup, QueryError, Question, ask};
 use crate::verify::Source;
 
@@ -96,31 +96,33 @@ impl Traces<'_> {
 }
 
 /// The span of a call.
-fn span(traces: &mut Traces<'_>, paired: &Paired) -> Result<Option<Value>, QueryError> {
+fn span(traces: &mut Traces<'_>, paired: &CallEvents) -> Result<Option<Value>, QueryError> {
     let first = match paired {
-        Paired::Executed { intent, outcome } => intent.as_deref().or(outcome.as_deref()),
-        Paired::Refused(facts) | Paired::Viewed(facts) => Some(&**facts),
-        Paired::Other(_) => None,
+        CallEvents::Executed { intent, outcome } => intent.as_deref().or(outcome.as_deref()),
+        CallEvents::Refused(facts) | CallEvents::Viewed(facts) => Some(&**facts),
+        CallEvents::Other(_) => None,
     };
     let Some(first) = first else { return Ok(None) };
     let trace = traces.of(first)?;
     Ok(told(&trace, paired))
 }
 
-fn told(trace: &str, paired: &Paired) -> Option<Value> {
+fn told(trace: &str, paired: &CallEvents) -> Option<Value> {
     let (first, last, outcome) = match paired {
-        Paired::Executed { intent, outcome } => {
+        CallEvents::Executed { intent, outcome } => {
             let first = intent.as_deref().or(outcome.as_deref())?;
             (first, outcome.as_deref().unwrap_or(first), outcome.as_deref())
         }
-        Paired::Refused(facts) | Paired::Viewed(facts) => (&**facts, &**facts, Some(&**facts)),
-        Paired::Other(_) => return None,
+        CallEvents::Refused(facts) | CallEvents::Viewed(facts) => {
+            (&**facts, &**facts, Some(&**facts))
+        }
+        CallEvents::Other(_) => return None,
     };
     let call = first.call()?;
     let capability = first.capability().unwrap_or("unknown");
     let (operation, refused) = match paired {
-        Paired::Viewed(_) => ("view_result", false),
-        Paired::Refused(_) => ("execute_tool", true),
+        CallEvents::Viewed(_) => ("view_result", false),
+        CallEvents::Refused(_) => ("execute_tool", true),
         _ => ("execute_tool", false),
     };
     let mut attributes = vec![
@@ -184,7 +186,8 @@ fn reason_or_other(facts: &Facts) -> String {
     facts.reason().unwrap_or("_OTHER").to_owned()
 }
 
-/// The span of a call: 16 hexadecimal digits of its id where it has so many, as results name it.
+/// The span of a call: the first 16 hexadecimal digits of its id, as results name it. An id with
+/// fewer is hashed.
 fn span_id(call: &str) -> String {
     let id = call.strip_prefix("call_").unwrap_or(call);
     let digits: String = id.chars().filter(char::is_ascii_hexdigit).take(16).collect();

@@ -8,7 +8,7 @@ use crate::verify::Source;
 
 /// What a check found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Checked {
+pub struct IndexCheck {
     /// How many events were compared.
     pub events: u64,
     /// How many entries (a term of an event, or the sums of a block) stand in one of the two alone.
@@ -30,7 +30,7 @@ impl Index {
         &self,
         source: &dyn Source,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Checked, IndexError> {
+    ) -> Result<IndexCheck, IndexError> {
         self.catch_up(source, progress)?;
         let mut place = self.path().as_os_str().to_owned();
         place.push(format!(".check-{}", super::file::unique()));
@@ -45,7 +45,7 @@ impl Index {
         source: &dyn Source,
         place: &std::path::Path,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Checked, IndexError> {
+    ) -> Result<IndexCheck, IndexError> {
         let anew = Self::make(place, source)?;
         let Status { position, .. } = self.status(source)?;
         loop {
@@ -68,7 +68,7 @@ impl Index {
             Ok::<_, rusqlite::Error>(terms + differences(&ours, &theirs, BLOCKS)?)
         })();
         let wrong = wrong.map_err(|error| self.failed(&error))?;
-        Ok(Checked { events: status.position, wrong })
+        Ok(IndexCheck { events: status.position, wrong })
     }
 }
 

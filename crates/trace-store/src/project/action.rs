@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::pairing::Paired;
+use super::pairing::CallEvents;
 use crate::query::Facts;
 
 /// One action, as agent-kernel (Python) records it. What it keeps and the log does not, such as the
@@ -54,9 +54,9 @@ pub struct ResultSummary {
 impl ActionTrace {
     /// The action that events tell of; `None` when they tell of none.
     #[must_use]
-    pub fn of(paired: &Paired) -> Option<Self> {
+    pub fn of(paired: &CallEvents) -> Option<Self> {
         match paired {
-            Paired::Executed { intent, outcome } => {
+            CallEvents::Executed { intent, outcome } => {
                 let (first, last) = (intent.as_ref().or(outcome.as_ref())?, outcome.as_deref());
                 let mut action = Self::from(first, "invoke");
                 action.handle_id = last.and_then(Facts::handle).map(str::to_owned);
@@ -71,18 +71,18 @@ impl ActionTrace {
                 action.result_summary = last.and_then(|last| summary(last, &["frame"]));
                 Some(action)
             }
-            Paired::Refused(facts) => {
+            CallEvents::Refused(facts) => {
                 let mut action = Self::from(facts, "deny");
                 action.reason_code = facts.reason().map(str::to_owned);
                 Some(action)
             }
-            Paired::Viewed(facts) => {
+            CallEvents::Viewed(facts) => {
                 let mut action = Self::from(facts, "expand");
                 action.handle_id = facts.handle().map(str::to_owned);
                 action.result_summary = summary(facts, &[]);
                 Some(action)
             }
-            Paired::Other(_) => None,
+            CallEvents::Other(_) => None,
         }
     }
 

@@ -11,7 +11,7 @@ pub const MAX_OPEN: usize = 10_000;
 
 /// What events say of calls.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Paired {
+pub enum CallEvents {
     /// A call was executed. One of the two may lie outside of what was asked for; a call without an
     /// end is open, or its end is unknown.
     Executed {
@@ -37,7 +37,7 @@ pub struct Pairing {
 
 impl Pairing {
     /// Takes the next event; gives what is complete with it.
-    pub fn take(&mut self, facts: Facts) -> Option<Paired> {
+    pub fn take(&mut self, facts: Facts) -> Option<CallEvents> {
         let facts = Box::new(facts);
         match facts.kind() {
             Some(EventKind::Intent) => {
@@ -51,24 +51,24 @@ impl Pairing {
                 if let Some(intent) = &intent {
                     self.order.remove(&intent.seq);
                 }
-                Some(Paired::Executed { intent, outcome: Some(facts) })
+                Some(CallEvents::Executed { intent, outcome: Some(facts) })
             }
-            Some(EventKind::Refused) => Some(Paired::Refused(facts)),
-            Some(EventKind::HandleResolved) => Some(Paired::Viewed(facts)),
-            _ => Some(Paired::Other(facts)),
+            Some(EventKind::Refused) => Some(CallEvents::Refused(facts)),
+            Some(EventKind::HandleResolved) => Some(CallEvents::Viewed(facts)),
+            _ => Some(CallEvents::Other(facts)),
         }
     }
 
     /// What is left: calls without an end, in the order in which they began.
-    pub fn rest(mut self) -> impl Iterator<Item = Paired> {
+    pub fn rest(mut self) -> impl Iterator<Item = CallEvents> {
         std::iter::from_fn(move || self.oldest())
     }
 
-    fn oldest(&mut self) -> Option<Paired> {
+    fn oldest(&mut self) -> Option<CallEvents> {
         loop {
             let (_, call) = self.order.pop_first()?;
             if let Some(intent) = self.open.remove(&call) {
-                return Some(Paired::Executed { intent: Some(intent), outcome: None });
+                return Some(CallEvents::Executed { intent: Some(intent), outcome: None });
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What may never be pruned.
+//! The rules of what may never be pruned.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use weaver_types::{EventKind, Timestamp};
 
 use crate::entry::Header;
 use crate::log::Row;
-use crate::prepare::Prepared;
+use crate::prepare::PreparedBatch;
 
 /// How old an intent is at least before its payload may go, in microseconds: the limits of the
 /// policy count the calls of the last hour in the log.
@@ -39,7 +39,7 @@ pub(crate) fn time_after(highest: Timestamp, batch: &Batch) -> Timestamp {
 /// Refuses a batch that prunes what must stay. `size` is the log's before the batch, `now` its
 /// time after it.
 pub(crate) fn check(
-    Prepared { batch, prune, .. }: &Prepared,
+    PreparedBatch { batch, prune, .. }: &PreparedBatch,
     size: u64,
     now: Timestamp,
     store: &mut dyn PruneStore,

@@ -1,4 +1,4 @@
-//! Where a page goes on.
+//! The cursor at which the next page begins.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! What one event says, read from its bytes.
+//! The facts of one event, read from its bytes.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

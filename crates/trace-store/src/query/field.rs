@@ -1,4 +1,4 @@
-//! What a filter can ask about an event.
+//! The fields of an event that a filter can test.
 
 use weaver_types::{EventKind, ReasonCode};
 

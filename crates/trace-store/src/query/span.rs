@@ -1,4 +1,4 @@
-//! Which places of the log a time covers.
+//! Finds the positions of the log that a time span covers.
 
 use std::ops::Range;
 

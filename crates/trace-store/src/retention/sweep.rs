@@ -153,8 +153,8 @@ impl Sweep {
         let mut step = Step { first: self.at, ..Step::default() };
         while self.at < self.end && step.looked < LOOKED && step.bytes < BYTES {
             let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
-            let room = MAX_BATCH_PRUNE - step.pruned.len();
-            let page = ledger.events(self.at, PAGE.min(left).min(room))?;
+            let left_in_batch = MAX_BATCH_PRUNE - step.pruned.len();
+            let page = ledger.events(self.at, PAGE.min(left).min(left_in_batch))?;
             if page.is_empty() {
                 break;
             }

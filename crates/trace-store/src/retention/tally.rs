@@ -1,4 +1,4 @@
-//! What a sweep did, or would do.
+//! The totals of a sweep: what it did, or would do.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::prune::Reason;
 
 /// What the steps of a sweep did, or would do, together.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct SweepTally {
     /// Events that were looked at.
     pub looked: u64,
     /// Payloads that go, by reason.
@@ -18,7 +18,7 @@ pub struct Tally {
     pub kept: u64,
 }
 
-impl Tally {
+impl SweepTally {
     /// Adds a step.
     pub fn add(&mut self, step: &Step) {
         self.looked = self.looked.saturating_add(step.looked());

@@ -17,12 +17,12 @@ const FEW: usize = 4;
 const AHEAD: usize = 4;
 
 /// A caller, and what it is told.
-pub(super) type Answer = (Completer, Result<Receipt, LedgerError>);
+pub(super) type CommitAnswer = (Completer, Result<Receipt, LedgerError>);
 
 /// Tells the callers. Dropped, it first tells all that it was given.
 #[derive(Debug)]
 pub(super) struct Answers {
-    groups: Option<SyncSender<Vec<Answer>>>,
+    groups: Option<SyncSender<Vec<CommitAnswer>>>,
     /// Groups that were handed over and are not told yet.
     under_way: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
@@ -41,7 +41,7 @@ impl Answers {
     }
 
     /// Tells a group, after all groups before it.
-    pub(super) fn give(&self, group: Vec<Answer>) {
+    pub(super) fn give(&self, group: Vec<CommitAnswer>) {
         if group.len() <= FEW && self.under_way.load(Ordering::Acquire) == 0 {
             return tell(group);
         }
@@ -55,14 +55,14 @@ impl Answers {
     }
 }
 
-fn run(groups: &Receiver<Vec<Answer>>, left: &AtomicUsize) {
+fn run(groups: &Receiver<Vec<CommitAnswer>>, left: &AtomicUsize) {
     while let Ok(group) = groups.recv() {
         tell(group);
         left.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-fn tell(group: Vec<Answer>) {
+fn tell(group: Vec<CommitAnswer>) {
     for (completer, result) in group {
         completer.complete(result);
     }
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    fn group(size: usize) -> (Vec<Ticket>, Vec<Answer>) {
+    fn group(size: usize) -> (Vec<Ticket>, Vec<CommitAnswer>) {
         let pairs = (0..size).map(|_| Ticket::pair());
         let told = || Err(LedgerError::Full("told".to_owned()));
         pairs.map(|(ticket, completer)| (ticket, (completer, told()))).unzip()

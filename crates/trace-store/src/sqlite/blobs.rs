@@ -8,7 +8,7 @@ use super::queue::{BlobChange, Queue};
 use super::reader::Snapshots;
 use super::rows;
 use crate::blob::{BlobKey, check_size};
-use crate::prepare::Prepared;
+use crate::prepare::PreparedBatch;
 
 /// The blob store of a [`SqliteLedger`](super::SqliteLedger), named under a random key that the
 /// file holds. Once the ledger is dropped it reads, but writes no more.
@@ -23,7 +23,7 @@ impl SqliteBlobs {
     /// Sends one change through the writer, so that it stands in the write-ahead log before any
     /// batch that is committed later.
     fn change(&self, change: BlobChange, bytes: usize) -> Result<(), LedgerError> {
-        let prepared = Prepared { bytes: bytes + 64, ..Prepared::default() };
+        let prepared = PreparedBatch { bytes: bytes + 64, ..PreparedBatch::default() };
         self.queue.submit(prepared, Some(change)).wait().map(drop)
     }
 }

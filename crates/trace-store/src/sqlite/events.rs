@@ -10,7 +10,7 @@ use weaver_types::ledger::{Durability, MAX_PAGE, NewEvent};
 use super::fault::{damaged, from_number, from_sql, to_sql};
 use super::statement::{SqlResult, run};
 use super::sums::Sums;
-use crate::log::{Row, RowRef, Sealed, Tip};
+use crate::log::{Row, RowRef, SealedEvent, Tip};
 use crate::merkle::tile::PartialTiles;
 use crate::prepare::Seal;
 
@@ -155,14 +155,14 @@ pub(super) fn append<'b>(
 fn insert(
     db: &Connection,
     sql: &str,
-    events: &[Sealed<'_>],
+    events: &[SealedEvent<'_>],
     durability: Durability,
 ) -> SqlResult<()> {
     let level = i64::from(durability == Durability::Disk);
     let mut statement = db.prepare_cached(sql).map_err(|error| from_sql(&error))?;
     for (row, sealed) in events.iter().enumerate() {
         let seq = to_sql(sealed.seq)?;
-        let Sealed { header, leaf, salt, payload, .. } = sealed;
+        let SealedEvent { header, leaf, salt, payload, .. } = sealed;
         let values: [&dyn ToSql; COLUMNS] = [&seq, header, leaf, salt, payload, &level];
         for (column, value) in values.into_iter().enumerate() {
             statement

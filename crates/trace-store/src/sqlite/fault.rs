@@ -1,4 +1,4 @@
-//! What SQLite reports, as errors of the ledger.
+//! Maps errors of SQLite to errors of the ledger.
 
 use rusqlite::{Error, ErrorCode, ffi};
 use weaver_types::ledger::LedgerError;

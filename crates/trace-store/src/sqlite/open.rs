@@ -41,7 +41,7 @@ const MAX_LOG: u64 = 256 * 1024 * 1024;
 /// What was found when a ledger was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Opened {
+pub struct OpenReport {
     /// Events in the log, all of whole commits.
     pub events: u64,
     /// Bytes of the write-ahead log behind the last whole commit, which were cut off: a commit that
@@ -99,7 +99,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
         tiles::migrate(&db)?;
     }
     let tip = schema::tip(&db)?;
-    let opened = Opened { events: tip.frontier.size(), cut: tail.torn };
+    let opened = OpenReport { events: tip.frontier.size(), cut: tail.torn };
     tiles::check_end(&db, &tip.frontier)?;
     let tiles = tiles::growing(&db, tip.frontier.size())?;
     let key = Arc::new(schema::blob_key(&db)?);

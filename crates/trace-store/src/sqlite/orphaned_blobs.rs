@@ -62,7 +62,7 @@ const WRITTEN: &str = "INSERT INTO blob_written (id, opening) VALUES (?1, ?2)
 const OPENED: &str = "INSERT INTO openings (one, count) VALUES (1, ?1)
     ON CONFLICT (one) DO UPDATE SET count = excluded.count";
 
-type Done<T> = Result<T, LedgerError>;
+type CollectionResult<T> = Result<T, LedgerError>;
 /// A blob: its name, the opening in which it was written, whether it is named, its length.
 type CandidateRow = (Vec<u8>, i64, bool, i64);
 
@@ -80,7 +80,7 @@ pub(super) struct OrphanedBlobs {
 
 impl OrphanedBlobs {
     /// Makes the tables when the file lacks them, and counts this opening.
-    pub(super) fn open(db: &Connection) -> Done<Self> {
+    pub(super) fn open(db: &Connection) -> CollectionResult<Self> {
         let sql = |error: rusqlite::Error| from_sql(&error);
         let known: i64 = db.query_row(KNOWN, [], |row| row.get(0)).map_err(sql)?;
         if known == 0 {
@@ -90,7 +90,7 @@ impl OrphanedBlobs {
             .query_row("SELECT count FROM openings WHERE one = 1", [], |row| row.get::<_, i64>(0))
             .optional()
             .map_err(sql)?;
-        let some = |table: &str| -> Done<bool> {
+        let some = |table: &str| -> CollectionResult<bool> {
             let query = format!("SELECT EXISTS (SELECT 1 FROM {table})");
             db.query_row(&query, [], |row| row.get(0)).map_err(|error| from_sql(&error))
         };
@@ -124,7 +124,7 @@ impl OrphanedBlobs {
         db: &Connection,
         change: BlobChange,
         sums: &mut Sums,
-    ) -> Done<()> {
+    ) -> CollectionResult<()> {
         match change {
             BlobChange::Put(id, bytes) => {
                 rows::put_blob(db, &id, &bytes, sums)?;
@@ -138,7 +138,7 @@ impl OrphanedBlobs {
     }
 
     /// Notes that a blob was written, or written again.
-    fn wrote(&mut self, db: &Connection, id: &BlobId) -> Done<()> {
+    fn wrote(&mut self, db: &Connection, id: &BlobId) -> CollectionResult<()> {
         if !self.written {
             run(db, OPENED, [self.opening])?;
             self.written = true;
@@ -147,12 +147,12 @@ impl OrphanedBlobs {
     }
 
     /// Notes that a blob was removed.
-    fn removed(db: &Connection, id: &[u8]) -> Done<()> {
+    fn removed(db: &Connection, id: &[u8]) -> CollectionResult<()> {
         run(db, "DELETE FROM blob_written WHERE id = ?1", [id])
     }
 
     /// Notes which blobs the records of a batch name from now on, after they were written.
-    pub(super) fn name(&mut self, db: &Connection, batch: &Batch) -> Done<()> {
+    pub(super) fn name(&mut self, db: &Connection, batch: &Batch) -> CollectionResult<()> {
         if batch.blobs.is_empty() && !self.named {
             return Ok(());
         }
@@ -170,7 +170,7 @@ impl OrphanedBlobs {
 
     /// Looks at the next blobs of earlier openings, and removes those that no record names, in a
     /// transaction of its own. True when any was removed.
-    pub(super) fn sweep(&mut self, db: &Connection, sums: &mut Sums) -> Done<bool> {
+    pub(super) fn sweep(&mut self, db: &Connection, sums: &mut Sums) -> CollectionResult<bool> {
         let page = self.page(db)?;
         if page.is_empty() {
             self.sweeping.store(false, Ordering::Release);
@@ -202,7 +202,7 @@ impl OrphanedBlobs {
         Ok(true)
     }
 
-    fn page(&self, db: &Connection) -> Done<Vec<CandidateRow>> {
+    fn page(&self, db: &Connection) -> CollectionResult<Vec<CandidateRow>> {
         (|| {
             db.prepare_cached(CANDIDATES)?
                 .query_map(params![self.last, STEP], |row| {

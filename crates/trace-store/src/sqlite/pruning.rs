@@ -1,4 +1,4 @@
-//! What the rules of pruning look at, in the open transaction.
+//! Reads what the pruning rules need, within the open transaction.
 
 use rusqlite::Connection;
 use weaver_types::ledger::{LedgerError, Namespace};

@@ -11,7 +11,7 @@ use weaver_types::ledger::{BlobId, Completer, Durability, LedgerError, Ticket};
 
 use super::fault;
 use crate::limits::{MAX_QUEUE, MAX_QUEUE_BYTES};
-use crate::prepare::Prepared;
+use crate::prepare::PreparedBatch;
 
 /// The most batches and bytes that one commit takes.
 const GROUP: usize = 512;
@@ -26,7 +26,7 @@ const LINGER: Duration = Duration::from_millis(5);
 /// One thing to write.
 #[derive(Debug)]
 pub(super) struct WriteRequest {
-    pub(super) prepared: Prepared,
+    pub(super) prepared: PreparedBatch,
     pub(super) blob: Option<BlobChange>,
     pub(super) completer: Completer,
 }
@@ -93,14 +93,14 @@ impl Queue {
     /// A full queue refuses the batch at once, as something that was not applied and may be tried
     /// again. Blocking here would stall the executor threads of an asynchronous host, and failing
     /// the ledger would turn a burst into an outage.
-    pub(super) fn submit(&self, prepared: Prepared, blob: Option<BlobChange>) -> Ticket {
+    pub(super) fn submit(&self, prepared: PreparedBatch, blob: Option<BlobChange>) -> Ticket {
         let ticket = self.enqueue(prepared, blob);
         self.wake();
         ticket
     }
 
     /// The same without waking the writer: whoever waits for the ticket sees to it.
-    pub(super) fn enqueue(&self, prepared: Prepared, blob: Option<BlobChange>) -> Ticket {
+    pub(super) fn enqueue(&self, prepared: PreparedBatch, blob: Option<BlobChange>) -> Ticket {
         let (ticket, completer) = Ticket::pair();
         let mut waiting = match self.lock() {
             Ok(waiting) => waiting,

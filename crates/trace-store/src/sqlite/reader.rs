@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use weaver_types::Tenant;
 use weaver_types::ledger::{Head, LedgerError, Namespace, Record, StoredEvent};
 
-use super::source::Snapshotted;
+use super::source::SnapshotSource;
 use super::statement::keep_plans;
 use super::{events, fault, rows, schema};
 
@@ -108,7 +108,7 @@ impl Reader {
     }
 }
 
-impl Snapshotted for Reader {
+impl SnapshotSource for Reader {
     fn snapshots(&self) -> &Snapshots {
         &self.snapshots
     }

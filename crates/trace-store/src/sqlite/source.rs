@@ -9,11 +9,11 @@ use crate::merkle::Hash;
 use crate::verify::{Extent, Part, Prove, Source};
 
 /// What reads the file by short snapshots: the writing process, and any other.
-pub(super) trait Snapshotted {
+pub(super) trait SnapshotSource {
     fn snapshots(&self) -> &Snapshots;
 }
 
-impl<T: Snapshotted> Source for T {
+impl<T: SnapshotSource> Source for T {
     fn extent(&self) -> Result<Extent, LedgerError> {
         self.snapshots().with(schema::extent)
     }
@@ -48,7 +48,7 @@ impl<T: Snapshotted> Source for T {
     }
 }
 
-impl<T: Snapshotted> Prove for T {
+impl<T: SnapshotSource> Prove for T {
     fn root(&self, size: u64) -> Result<Hash, LedgerError> {
         self.snapshots().with(|db| tiles::root(db, size))
     }

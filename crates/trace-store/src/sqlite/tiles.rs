@@ -37,20 +37,20 @@ const PUT: &str = "INSERT INTO tiles (level, place, nodes) VALUES (?1, ?2, ?3)
 /// Events that one step of a migration takes in.
 const STEP: u64 = 128 * TILE_WIDTH;
 
-type Read<T> = Result<T, LedgerError>;
+type TileResult<T> = Result<T, LedgerError>;
 
 /// One tile.
-pub(super) fn tile(db: &Connection, level: u32, index: u64) -> Read<Option<Vec<u8>>> {
+pub(super) fn tile(db: &Connection, level: u32, index: u64) -> TileResult<Option<Vec<u8>>> {
     blob(db, TILE, level, index)
 }
 
 /// Whether the file has tiles: those of version 1 had none.
-pub(super) fn kept(db: &Connection) -> Read<bool> {
+pub(super) fn kept(db: &Connection) -> TileResult<bool> {
     format_version(db).map(|version| version >= 2)
 }
 
 /// Writes tiles.
-pub(super) fn save(db: &Connection, tiles: &[Tile]) -> Read<()> {
+pub(super) fn save(db: &Connection, tiles: &[Tile]) -> TileResult<()> {
     for Tile { level, index, nodes } in tiles {
         run(db, PUT, params![level, to_sql(*index)?, nodes])?;
     }
@@ -59,7 +59,7 @@ pub(super) fn save(db: &Connection, tiles: &[Tile]) -> Read<()> {
 
 /// Whether the tiles at the end of the log hold the subtrees of its frontier, as far as they are in
 /// tiles: a few reads, whatever the size. Full verification looks at every tile.
-pub(super) fn check_end(db: &Connection, frontier: &Frontier) -> Read<()> {
+pub(super) fn check_end(db: &Connection, frontier: &Frontier) -> TileResult<()> {
     let size = frontier.size();
     let levels = (TILE_HEIGHT..u64::BITS).filter(|level| size & (1 << level) != 0);
     for level in levels {
@@ -76,7 +76,7 @@ pub(super) fn check_end(db: &Connection, frontier: &Frontier) -> Read<()> {
 }
 
 /// The growing end of the tiles of a log of `size` events.
-pub(super) fn growing(db: &Connection, size: u64) -> Read<PartialTiles> {
+pub(super) fn growing(db: &Connection, size: u64) -> TileResult<PartialTiles> {
     let mut higher = Vec::new();
     for level in 1..TILE_HEIGHT {
         let children = size.checked_shr(TILE_HEIGHT * level).unwrap_or(0);
@@ -95,7 +95,7 @@ pub(super) fn growing(db: &Connection, size: u64) -> Read<PartialTiles> {
 }
 
 /// The root over the first `size` events.
-pub(super) fn root(db: &Connection, size: u64) -> Read<Hash> {
+pub(super) fn root(db: &Connection, size: u64) -> TileResult<Hash> {
     in_one(db, |db| {
         let mut nodes = Nodes::of(db, size, size)?;
         path::root(size, &mut |level, place| nodes.node(level, place))
@@ -103,7 +103,7 @@ pub(super) fn root(db: &Connection, size: u64) -> Read<Hash> {
 }
 
 /// An inclusion proof.
-pub(super) fn inclusion(db: &Connection, index: u64, size: u64) -> Read<Vec<Hash>> {
+pub(super) fn inclusion(db: &Connection, index: u64, size: u64) -> TileResult<Vec<Hash>> {
     in_one(db, |db| {
         let mut nodes = Nodes::of(db, index, size)?;
         path::inclusion(index, size, &mut |level, place| nodes.node(level, place))?
@@ -112,7 +112,7 @@ pub(super) fn inclusion(db: &Connection, index: u64, size: u64) -> Read<Vec<Hash
 }
 
 /// A consistency proof.
-pub(super) fn consistency(db: &Connection, old: u64, new: u64) -> Read<Vec<Hash>> {
+pub(super) fn consistency(db: &Connection, old: u64, new: u64) -> TileResult<Vec<Hash>> {
     in_one(db, |db| {
         let mut nodes = Nodes::of(db, old, new)?;
         path::consistency(old, new, &mut |level, place| nodes.node(level, place))?
@@ -121,7 +121,7 @@ pub(super) fn consistency(db: &Connection, old: u64, new: u64) -> Read<Vec<Hash>
 }
 
 /// Reads in one snapshot, which takes the locks of the file once.
-fn in_one<T>(db: &Connection, read: impl FnOnce(&Connection) -> Read<T>) -> Read<T> {
+fn in_one<T>(db: &Connection, read: impl FnOnce(&Connection) -> TileResult<T>) -> TileResult<T> {
     run(db, "BEGIN", [])?;
     let found = read(db);
     let ended = run(db, "COMMIT", []);
@@ -150,7 +150,7 @@ struct Nodes<'a> {
 }
 
 impl<'a> Nodes<'a> {
-    fn of(db: &'a Connection, of: u64, size: u64) -> Read<Self> {
+    fn of(db: &'a Connection, of: u64, size: u64) -> TileResult<Self> {
         let (stored, frontier) = db
             .prepare_cached(END)
             .and_then(|mut end| {
@@ -169,7 +169,7 @@ impl<'a> Nodes<'a> {
         Self { db, frontier, full, tiles: BTreeMap::new(), tail: None }
     }
 
-    fn node(&mut self, level: u32, place: u64) -> Read<Hash> {
+    fn node(&mut self, level: u32, place: u64) -> TileResult<Hash> {
         if let Some(hash) = self.frontier.subtree(level, place) {
             return Ok(hash);
         }
@@ -195,12 +195,12 @@ impl<'a> Nodes<'a> {
         nodes.and_then(|nodes| hash_in(nodes, slot)).ok_or_else(missing)
     }
 
-    fn leaf(&self, seq: u64) -> Read<Hash> {
+    fn leaf(&self, seq: u64) -> TileResult<Hash> {
         let found = leaves(self.db, seq, seq.saturating_add(1))?;
         found.first().copied().ok_or_else(|| damaged(format!("event {seq} is missing")))
     }
 
-    fn of_tail(&mut self, level: u32, place: u64, full: u64) -> Read<Hash> {
+    fn of_tail(&mut self, level: u32, place: u64, full: u64) -> TileResult<Hash> {
         if self.tail.is_none() {
             let mut tail = BTreeMap::new();
             let mut frontier = Frontier::default();
@@ -217,7 +217,7 @@ impl<'a> Nodes<'a> {
 }
 
 /// The leaf hashes from `from` up to `to`, of which there must be as many.
-fn leaves(db: &Connection, from: u64, to: u64) -> Read<Vec<Hash>> {
+fn leaves(db: &Connection, from: u64, to: u64) -> TileResult<Vec<Hash>> {
     let mut out = Vec::new();
     let (first, last) = (to_sql(from)?, to_sql(to)?);
     (|| {
@@ -236,7 +236,7 @@ fn leaves(db: &Connection, from: u64, to: u64) -> Read<Vec<Hash>> {
     }
 }
 
-fn blob(db: &Connection, sql: &str, level: u32, index: u64) -> Read<Option<Vec<u8>>> {
+fn blob(db: &Connection, sql: &str, level: u32, index: u64) -> TileResult<Option<Vec<u8>>> {
     let index = to_sql(index)?;
     (|| db.prepare_cached(sql)?.query_row((level, index), |row| row.get(0)).optional())()
         .map_err(|error| from_sql(&error))
@@ -245,7 +245,7 @@ fn blob(db: &Connection, sql: &str, level: u32, index: u64) -> Read<Option<Vec<u
 /// Brings a file of version 1 to version 2: makes the tiles from the stored headers, a few thousand
 /// events in a transaction. It goes on where an earlier attempt stopped, and ends only if the
 /// headers hash to the stored root.
-pub(super) fn migrate(db: &Connection) -> Read<()> {
+pub(super) fn migrate(db: &Connection) -> TileResult<()> {
     let sql = |error: rusqlite::Error| from_sql(&error);
     let started: bool = db
         .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'tiles'", [], |row| row.get(0))
@@ -277,7 +277,7 @@ pub(super) fn migrate(db: &Connection) -> Read<()> {
 }
 
 /// The frontier at `size`, a multiple of the width of a tile, from the tiles.
-fn frontier(db: &Connection, size: u64) -> Read<Frontier> {
+fn frontier(db: &Connection, size: u64) -> TileResult<Frontier> {
     // The frontier that is asked for is not there yet: one of an empty log finds no subtree.
     let mut nodes = Nodes::new(db, Frontier::default());
     nodes.full = size;
@@ -296,7 +296,7 @@ fn take_in(
     frontier: &mut Frontier,
     from: u64,
     to: u64,
-) -> Read<()> {
+) -> TileResult<()> {
     let mut next = from;
     while next < to {
         let limit = usize::try_from(to - next).unwrap_or(MAX_PAGE);

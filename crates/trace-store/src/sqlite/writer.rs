@@ -295,7 +295,7 @@ impl Writer {
 
     fn apply(
         &mut self,
-        prepared: &mut crate::prepare::Prepared,
+        prepared: &mut crate::prepare::PreparedBatch,
         blob: Option<BlobChange>,
         level: Durability,
     ) -> Result<(Option<u64>, Timestamp), LedgerError> {

@@ -1,4 +1,4 @@
-//! What verification finds.
+//! Errors that verification finds.
 
 use weaver_types::ledger::LedgerError;
 use weaver_types::{LogId, Timestamp};

@@ -1,4 +1,4 @@
-//! What can be proven from a log.
+//! Proves facts about a log.
 
 use weaver_types::ledger::LedgerError;
 

@@ -1,9 +1,9 @@
-//! What a verification proved, and what it could not.
+//! The report of a verification: what it proved, and what it could not.
 
 use weaver_types::Timestamp;
 use weaver_types::ledger::Head;
 
-use crate::checkpoint::Verified;
+use crate::checkpoint::VerifiedCheckpoint;
 
 /// What a verification proved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Report {
     /// The earlier head that the log extends; with a checkpoint, the head that it names.
     pub earlier: Option<Head>,
     /// The checkpoint that the log extends, with the key and the witnesses that signed it.
-    pub checkpoint: Option<Verified>,
+    pub checkpoint: Option<VerifiedCheckpoint>,
 }
 
 impl Report {
@@ -45,7 +45,7 @@ impl Report {
                 earlier.size
             ));
         }
-        if let Some(Verified { key, witnesses, .. }) = &self.checkpoint {
+        if let Some(VerifiedCheckpoint { key, witnesses, .. }) = &self.checkpoint {
             out.push(format!("the checkpoint was signed by {key}, which counted at its size"));
             out.extend(witnesses.iter().map(|seen| {
                 format!(

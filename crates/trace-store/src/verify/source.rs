@@ -1,4 +1,4 @@
-//! What verification reads from.
+//! The source that verification reads from.
 
 use weaver_types::Timestamp;
 use weaver_types::ledger::{Head, LedgerError};

@@ -4,9 +4,9 @@ use weaver_types::digest::Digest;
 use weaver_types::ledger::{Durability, Head};
 use weaver_types::{EventKind, LogId, Timestamp};
 
-use super::gone::PrunedEvents;
+use super::pruned_events::PrunedEvents;
 use super::{Extent, Fault, PAGE, Source, TrustAnchor, VerifyError};
-use crate::checkpoint::{CheckpointError, KeyEventError, KeyHistory, Verified};
+use crate::checkpoint::{CheckpointError, KeyEventError, KeyHistory, VerifiedCheckpoint};
 use crate::entry::{HeaderRef, SALT, commitment};
 use crate::log::RowRef;
 use crate::merkle::tile::PartialTiles;
@@ -74,7 +74,7 @@ impl<'a> LogVerifier<'a> {
         source: &dyn Source,
         extent: &Extent,
         outside: TrustAnchor<'_>,
-    ) -> Result<Option<Verified>, VerifyError> {
+    ) -> Result<Option<VerifiedCheckpoint>, VerifyError> {
         let size = extent.head.size;
         // Only now: a bad event before the cut is the first bad one.
         if let Some(earlier) = self.earlier.filter(|earlier| earlier.size > size) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use weaver_trace_store::project::{
-    ActionTrace, MAX_OPEN, Paired, Pairing, RunRecord, TraceBundle, runs,
+    ActionTrace, CallEvents, MAX_OPEN, Pairing, RunRecord, TraceBundle, runs,
 };
 use weaver_trace_store::query::{Facts, Filter};
 use weaver_trace_store::verify::Source;
@@ -21,21 +21,21 @@ fn event(kind: EventKind, call: &str, payload: &Value) -> NewEvent {
 }
 
 /// What each step gives: the places of its events.
-fn shape(paired: &Paired) -> (&'static str, Vec<u64>) {
+fn shape(paired: &CallEvents) -> (&'static str, Vec<u64>) {
     match paired {
-        Paired::Executed { intent, outcome } => {
+        CallEvents::Executed { intent, outcome } => {
             let both = [intent, outcome].into_iter().flatten();
             ("executed", both.map(|facts| facts.seq).collect())
         }
-        Paired::Refused(facts) => ("refused", vec![facts.seq]),
-        Paired::Viewed(facts) => ("viewed", vec![facts.seq]),
-        Paired::Other(facts) => ("other", vec![facts.seq]),
+        CallEvents::Refused(facts) => ("refused", vec![facts.seq]),
+        CallEvents::Viewed(facts) => ("viewed", vec![facts.seq]),
+        CallEvents::Other(facts) => ("other", vec![facts.seq]),
     }
 }
 
 fn paired(events: &[NewEvent]) -> Vec<(&'static str, Vec<u64>)> {
     let mut pairing = Pairing::default();
-    let all: Vec<Paired> =
+    let all: Vec<CallEvents> =
         facts(events).into_iter().filter_map(|facts| pairing.take(facts)).collect();
     all.into_iter().chain(pairing.rest()).map(|paired| shape(&paired)).collect()
 }
@@ -90,7 +90,7 @@ fn so_many_calls_are_kept_open_and_the_oldest_is_given_up_first() {
 
 fn action(events: &[NewEvent]) -> Option<Value> {
     let mut pairing = Pairing::default();
-    let mut all: Vec<Paired> =
+    let mut all: Vec<CallEvents> =
         facts(events).into_iter().filter_map(|facts| pairing.take(facts)).collect();
     all.extend(pairing.rest());
     let [paired] = all.try_into().unwrap();

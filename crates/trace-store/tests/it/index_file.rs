@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 use weaver_trace_store::SqliteLedger;
-use weaver_trace_store::index::{Checked, Index, Status};
+use weaver_trace_store::index::{Index, IndexCheck, Status};
 use weaver_trace_store::query::Lookup;
 
 use crate::made_up;
@@ -105,11 +105,11 @@ fn a_step_takes_in_no_more_than_one_block_and_catching_up_tells_how_far_it_is() 
 fn a_check_counts_terms_and_sums_that_only_one_side_has() {
     let (store, index) = Store::indexed(1_200);
     let check = || index.check(&store.ledger, &mut |_, _| {}).unwrap();
-    assert_eq!(check(), Checked { events: 1_200, wrong: 0 });
+    assert_eq!(check(), IndexCheck { events: 1_200, wrong: 0 });
     store.change("UPDATE blocks SET sums = sums || ' ' WHERE first = 0");
-    assert_eq!(check(), Checked { events: 1_200, wrong: 2 }, "one on either side");
+    assert_eq!(check(), IndexCheck { events: 1_200, wrong: 2 }, "one on either side");
     store.change("DELETE FROM blocks WHERE first = 0");
-    assert_eq!(check(), Checked { events: 1_200, wrong: 1 });
+    assert_eq!(check(), IndexCheck { events: 1_200, wrong: 1 });
     let mut told = Vec::new();
     index.check(&store.ledger, &mut |at, aim| told.push((at, aim))).unwrap();
     assert_eq!(told, [(1_200, 1_200), (1_000, 1_200), (1_200, 1_200)]);

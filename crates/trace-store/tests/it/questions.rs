@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
-use weaver_trace_store::index::{Index, IndexKeeper};
+use weaver_trace_store::index::{Index, IndexUpdater};
 use weaver_trace_store::project::Stats;
 use weaver_trace_store::prune::{Note, Reason};
 use weaver_trace_store::query::{Facts, Filter, Lookup, Order, Page, Question, ask};
@@ -305,7 +305,7 @@ fn pages_of_a_long_log_do_not_shift_while_it_grows() {
 fn two_processes_worth_of_builders_and_readers_agree() {
     let store = Store::of(3_000);
     let path = store.path();
-    let keeper = IndexKeeper::start(&path).unwrap();
+    let keeper = IndexUpdater::start(&path).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
@@ -334,7 +334,7 @@ fn two_processes_worth_of_builders_and_readers_agree() {
 #[test]
 fn a_keeper_takes_in_what_is_appended() {
     let store = Store::of(10);
-    let _keeper = IndexKeeper::start(store.path()).unwrap();
+    let _keeper = IndexUpdater::start(store.path()).unwrap();
     made_up::fill(&store.ledger, 10..20);
     until(|| {
         let index = Index::find(store.path(), &store.ledger)?;

@@ -1,6 +1,6 @@
 //! What a verification says that it proved, and what it could not.
 
-use weaver_trace_store::checkpoint::{Checkpoint, Cosigned, KeyUse, Trust, VerifierKey, cosign};
+use weaver_trace_store::checkpoint::{Checkpoint, Cosignature, KeyUse, Trust, VerifierKey, cosign};
 use weaver_trace_store::verify::{Report, TrustAnchor, verify_against};
 use weaver_types::ledger::{Head, Ledger};
 use weaver_types::{Digest, LogId, Timestamp};
@@ -84,7 +84,7 @@ fn a_signed_checkpoint_is_named_with_its_key_and_its_witnesses() {
     let trust = Trust { witnesses: vec![witness.clone()], quorum: 1, ..trust };
     let report =
         verify_against(&ledger, TrustAnchor::Checkpoint(&note, &trust), &mut |_, _| {}).unwrap();
-    let cosigned = [Cosigned { key: witness, at: 12 }];
+    let cosigned = [Cosignature { key: witness, at: 12 }];
     assert_eq!(report.checkpoint.as_ref().unwrap().witnesses, cosigned);
     let said = "the witness w1 signed it, by its own clock 12 seconds after 1970";
     assert_eq!(report.proven()[3..], [said]);

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use weaver_trace_store::MemoryLedger;
 use weaver_trace_store::prune::{Note, Reason};
 use weaver_trace_store::retention::{
-    Keep, LEAST_AGE, Retention, RetentionError, Rule, Step, Sweep, Tally,
+    Keep, LEAST_AGE, Retention, RetentionError, Rule, Step, Sweep, SweepTally,
 };
 use weaver_trace_store::verify::{Source, verify};
 use weaver_types::ledger::{
@@ -37,9 +37,9 @@ fn append(ledger: &dyn Ledger, batch: Batch) {
 }
 
 /// Runs a sweep to its end.
-fn sweep(ledger: &dyn Ledger, retention: &Retention, days: u64) -> (Tally, Vec<Step>) {
+fn sweep(ledger: &dyn Ledger, retention: &Retention, days: u64) -> (SweepTally, Vec<Step>) {
     let mut sweep = Sweep::resume(ledger, retention.clone(), "test", at(days)).unwrap();
-    let (mut tally, mut steps) = (Tally::default(), Vec::new());
+    let (mut tally, mut steps) = (SweepTally::default(), Vec::new());
     while let Some(step) = sweep.step(ledger, &[Tenant::default()]).unwrap() {
         let step = sweep.commit(ledger, step).unwrap();
         tally.add(&step);
@@ -133,7 +133,7 @@ fn a_rule_below_the_least_age_is_no_rule() {
     let none = Retention::new(Vec::new(), LEAST_AGE).unwrap();
     let ledger = memory();
     append(&ledger, said(0, EventKind::Intent, "{}"));
-    assert_eq!(sweep(&ledger, &none, 1_000).0, Tally::default());
+    assert_eq!(sweep(&ledger, &none, 1_000).0, SweepTally::default());
     assert!(Sweep::resume(&ledger, none, "", at(1)).is_err());
 }
 
@@ -145,7 +145,7 @@ fn a_dry_run_says_the_same_and_changes_nothing() {
     }
     let before = ledger.head().unwrap();
     let mut dry = Sweep::resume(&ledger, by_age(10), "test", at(30)).unwrap();
-    let mut would = Tally::default();
+    let mut would = SweepTally::default();
     while let Some(step) = dry.step(&ledger, &[Tenant::default()]).unwrap() {
         would.add(&step);
     }

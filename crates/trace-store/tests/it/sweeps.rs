@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use weaver_trace_store::prune::Reason;
 use weaver_trace_store::retention::{
-    Keep, LEAST_AGE, Retention, RetentionError, Rule, Sweep, Tally,
+    Keep, LEAST_AGE, Retention, RetentionError, Rule, Sweep, SweepTally,
 };
 use weaver_types::ledger::{
     Batch, Durability, Ledger, MAX_PAYLOAD, Namespace, NewEvent, Put, RecordKey,
@@ -147,7 +147,7 @@ fn what_is_open_is_told_beforehand_for_the_tenants_that_are_named() {
         assert_eq!(step.pruned().keys().copied().collect::<Vec<_>>(), pruned);
         let why = format!("the record other/approval.hold/{} stands", long(512));
         assert!(step.kept().values().all(|said| *said == why), "{:?}", step.kept());
-        let mut tally = Tally::default();
+        let mut tally = SweepTally::default();
         tally.add(&step);
         tally.add(&step);
         assert_eq!((tally.kept, tally.looked), (2 * kept.len() as u64, 6));

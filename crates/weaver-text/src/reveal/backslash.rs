@@ -11,7 +11,7 @@ const BRACED: usize = 8;
 
 /// What stands at a backslash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum EscapeMatch {
     /// An escape up to this position that stands for the character.
     Char(usize, char),
     /// A line that goes on: nothing, up to this position.
@@ -21,24 +21,24 @@ pub(super) enum Found {
 }
 
 /// Reads the run of backslashes at `at` with what follows it.
-pub(super) fn escape(bytes: &[u8], at: usize) -> Found {
+pub(super) fn escape(bytes: &[u8], at: usize) -> EscapeMatch {
     let slashes = run(bytes, at);
     let after = at + slashes;
-    let simple = |c| Found::Char(after + 1, c);
-    let Some(kind) = bytes.get(after) else { return Found::Plain(after) };
+    let simple = |c| EscapeMatch::Char(after + 1, c);
+    let Some(kind) = bytes.get(after) else { return EscapeMatch::Plain(after) };
     match kind {
         b'n' => simple('\n'),
         b'r' => simple('\r'),
         b't' => simple('\t'),
         b'e' if bytes.get(after + 1) == Some(&b'[') => simple('\u{1b}'),
         b'"' | b'\'' | b'/' | b'`' => simple(char::from(*kind)),
-        b'\n' => Found::Nothing(after + 1),
-        b'\r' if bytes.get(after + 1) == Some(&b'\n') => Found::Nothing(after + 2),
+        b'\n' => EscapeMatch::Nothing(after + 1),
+        b'\r' if bytes.get(after + 1) == Some(&b'\n') => EscapeMatch::Nothing(after + 2),
         b'u' | b'U' | b'x' | b'0'..=b'3' => match code(bytes, after) {
-            Some((end, c)) => Found::Char(end, c),
-            None => Found::Plain(after),
+            Some((end, c)) => EscapeMatch::Char(end, c),
+            None => EscapeMatch::Plain(after),
         },
-        _ => Found::Plain(after),
+        _ => EscapeMatch::Plain(after),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::decoded::{MIN_TEXT, may_start_text};
+use super::decoded_runs::{MIN_TEXT, may_start_text};
 use super::work;
 
 /// The value of each base64 digit, of both alphabets; 64 for what is none.

@@ -1,4 +1,4 @@
-//! Where each byte of a decoded text came from.
+//! Maps each byte of a decoded text back to the input.
 
 use std::ops::Range;
 

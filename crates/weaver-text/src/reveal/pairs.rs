@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::decoded::{MIN_TEXT, is_control};
+use super::decoded_runs::{MIN_TEXT, is_control};
 use super::edit::Edits;
-use super::encoded::{BETWEEN, HEX};
+use super::encoded_runs::{BETWEEN, HEX};
 use super::layer::Layer;
 use super::map::Shape;
 use super::web::number;
@@ -12,7 +12,7 @@ use super::work;
 use crate::byte_classes::ByteClassBitmaps;
 
 /// A stretch of pairs that holds text.
-pub(super) struct Found {
+pub(super) struct PairRun {
     pub(super) span: Range<usize>,
     text: String,
     form: Form,
@@ -33,7 +33,7 @@ impl Form {
     }
 }
 
-impl Found {
+impl PairRun {
     /// Replaces the pairs by the text.
     pub(super) fn put(&self, edits: &mut Edits) {
         let width = self.form.prefix + 2;
@@ -47,7 +47,7 @@ impl Found {
 }
 
 /// The first stretch of pairs in `range` that holds text.
-pub(super) fn next(bytes: &[u8], masks: &ByteClassBitmaps, range: Range<usize>) -> Option<Found> {
+pub(super) fn next(bytes: &[u8], masks: &ByteClassBitmaps, range: Range<usize>) -> Option<PairRun> {
     let bytes = bytes.get(..range.end)?;
     // Two digits with a separator behind them, and again so near that it may be the next pair.
     let starts = masks.places_where(range.start, |near| {
@@ -94,7 +94,7 @@ pub(super) fn is_between(byte: u8) -> bool {
 }
 
 /// The stretch with the pair of digits at `at`, not before `floor`; its end if it holds no text.
-fn stretch(bytes: &[u8], at: usize, floor: usize) -> Result<Found, usize> {
+fn stretch(bytes: &[u8], at: usize, floor: usize) -> Result<PairRun, usize> {
     let Some(&sign) = bytes.get(at + 2) else { return Err(at) };
     let prefixed = at >= floor + 2 && matches!(bytes.get(at - 2..at), Some(b"0x" | b"0X"));
     let between = if sign == b',' && bytes.get(at + 3) == Some(&b' ') { 2 } else { 1 };
@@ -122,7 +122,7 @@ fn stretch(bytes: &[u8], at: usize, floor: usize) -> Result<Found, usize> {
     match String::from_utf8(text) {
         Ok(text) if valid >= MIN_TEXT && odd * 8 <= valid => {
             let last = start + (valid - 1) * form.step();
-            Ok(Found { span: start..last + form.prefix + 2, text, form })
+            Ok(PairRun { span: start..last + form.prefix + 2, text, form })
         }
         _ => Err(end),
     }

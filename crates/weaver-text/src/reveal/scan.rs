@@ -1,9 +1,9 @@
 //! Finds the encodings in a text.
 
 use super::ansi;
-use super::backslash::{self, Found};
+use super::backslash::{self, EscapeMatch};
 use super::edit::Edits;
-use super::encoded::Digits;
+use super::encoded_runs::Digits;
 use super::glyph::{Tags, glyph};
 use super::layer::{Layer, Layers};
 use super::web::{self, Reference};
@@ -95,10 +95,14 @@ fn sign(text: &str, at: usize, layers: Layers, tags: Tags, edits: &mut Edits) ->
             None => at + 1,
         },
         '\\' => match backslash::escape(bytes, at) {
-            Found::Plain(end) => end,
-            Found::Char(end, _) | Found::Nothing(end) if !layers.contains(Layer::Escape) => end,
-            Found::Char(end, c) => put(at, end, c, Layer::Escape, edits),
-            Found::Nothing(end) => {
+            EscapeMatch::Plain(end) => end,
+            EscapeMatch::Char(end, _) | EscapeMatch::Nothing(end)
+                if !layers.contains(Layer::Escape) =>
+            {
+                end
+            }
+            EscapeMatch::Char(end, c) => put(at, end, c, Layer::Escape, edits),
+            EscapeMatch::Nothing(end) => {
                 edits.unit(at..end, "", Layer::Escape);
                 end
             }

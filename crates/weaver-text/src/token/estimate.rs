@@ -36,7 +36,7 @@ impl TokenCounter for Estimate {
     fn count_up_to(&self, text: &str, limit: usize) -> Count {
         // The last sign may still become cheaper.
         let most = limit.saturating_mul(WHOLE).saturating_add(REFUND);
-        let mut tally = Tally::default();
+        let mut tally = PartCounter::default();
         for c in text.chars() {
             tally.add(c);
             if tally.parts > most {
@@ -68,7 +68,7 @@ enum Kind {
 }
 
 #[derive(Debug, Default)]
-struct Tally {
+struct PartCounter {
     parts: usize,
     kind: Kind,
     /// Characters in the run so far.
@@ -81,7 +81,7 @@ struct Tally {
     joins: bool,
 }
 
-impl Tally {
+impl PartCounter {
     fn add(&mut self, c: char) {
         let kind = kind(c);
         let before = self.kind;

@@ -1,4 +1,4 @@
-//! What the words of a text name, by what stands around them.
+//! Classifies the words of a text by their context.
 
 use super::word::Word;
 use super::{Class, Token, address, cell, number};

@@ -2,7 +2,7 @@
 
 use std::ops::{Range, RangeBounds};
 
-use super::plain::{copy, plain_bytes};
+use super::unescaped_text::{copy, plain_bytes};
 use crate::id::hex_pair;
 
 /// A number of this size has more than eight digits.
@@ -35,7 +35,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// An empty one, with room for so many bytes.
+    /// An empty buffer with a capacity in bytes.
     #[must_use]
     pub fn with_room(room: usize) -> Self {
         Self { bytes: vec![0; room], len: 0 }

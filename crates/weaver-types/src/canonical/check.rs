@@ -1,7 +1,7 @@
 //! A walk that recognises most canonical records without building a value.
 
 use super::MAX_DEPTH;
-use super::plain::plain;
+use super::unescaped_text::plain;
 
 /// The largest magnitude of an integer.
 const SAFE: u64 = 1 << 53;

@@ -1,4 +1,4 @@
-//! What canonical reading and writing refuse, and where.
+//! Errors of canonical reading and writing, with their place.
 
 use std::fmt;
 

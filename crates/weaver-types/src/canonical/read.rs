@@ -11,11 +11,11 @@ pub(super) struct Reader<'a> {
     profile: Profile,
 }
 
-type Read<T> = Result<T, CanonicalError>;
+type ReadResult<T> = Result<T, CanonicalError>;
 
 impl<'a> Reader<'a> {
     /// Checks the encoding of the whole text.
-    pub(super) fn new(bytes: &'a [u8], profile: Profile) -> Read<Self> {
+    pub(super) fn new(bytes: &'a [u8], profile: Profile) -> ReadResult<Self> {
         let text = str::from_utf8(bytes).map_err(|e| CanonicalFault::Utf8.at(e.valid_up_to()))?;
         if text.starts_with('\u{feff}') {
             return Err(CanonicalFault::ByteOrderMark.at(0));
@@ -24,7 +24,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the one value and the blanks around it.
-    pub(super) fn document(mut self) -> Read<Value> {
+    pub(super) fn document(mut self) -> ReadResult<Value> {
         let value = self.value(0)?;
         self.blanks();
         match self.peek() {
@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Read<Value> {
+    fn value(&mut self, depth: usize) -> ReadResult<Value> {
         self.blanks();
         match self.peek() {
             Some(b'{') => self.object(self.deeper(depth)?),
@@ -47,11 +47,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn deeper(&self, depth: usize) -> Read<usize> {
+    fn deeper(&self, depth: usize) -> ReadResult<usize> {
         if depth < MAX_DEPTH { Ok(depth + 1) } else { Err(self.fault(CanonicalFault::Depth)) }
     }
 
-    fn object(&mut self, depth: usize) -> Read<Value> {
+    fn object(&mut self, depth: usize) -> ReadResult<Value> {
         self.at += 1;
         let mut map = Map::new();
         self.blanks();
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn array(&mut self, depth: usize) -> Read<Value> {
+    fn array(&mut self, depth: usize) -> ReadResult<Value> {
         self.at += 1;
         let mut items = Vec::new();
         self.blanks();
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn word(&mut self, word: &str, value: Value) -> Read<Value> {
+    fn word(&mut self, word: &str, value: Value) -> ReadResult<Value> {
         if self.rest().starts_with(word) {
             self.at += word.len();
             Ok(value)
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
-    fn number(&mut self) -> Read<Value> {
+    fn number(&mut self) -> ReadResult<Value> {
         let start = self.at;
         self.take(b'-');
         if !self.take(b'0') {
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         number::read(text, self.profile).map(Value::Number).map_err(|fault| fault.at(start))
     }
 
-    fn digits(&mut self) -> Read<()> {
+    fn digits(&mut self) -> ReadResult<()> {
         let count = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         if count == 0 {
             return Err(self.fault(CanonicalFault::Syntax));
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn string(&mut self) -> Read<String> {
+    fn string(&mut self) -> ReadResult<String> {
         self.at += 1;
         let mut out = String::new();
         loop {
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn escape(&mut self) -> Read<char> {
+    fn escape(&mut self) -> ReadResult<char> {
         let start = self.at;
         self.at += 1;
         let c = match self.peek() {
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
         Ok(c)
     }
 
-    fn unicode(&mut self, start: usize) -> Read<char> {
+    fn unicode(&mut self, start: usize) -> ReadResult<char> {
         let first = self.four_hex()?;
         if let Some(c) = char::from_u32(first) {
             return Ok(c);
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads `uXXXX`, the `u` included.
-    fn four_hex(&mut self) -> Read<u32> {
+    fn four_hex(&mut self) -> ReadResult<u32> {
         self.at += 1;
         let digits = self.rest().get(..4).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
         let unit = digits.and_then(|d| u32::from_str_radix(d, 16).ok());
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    fn need(&mut self, byte: u8) -> Read<()> {
+    fn need(&mut self, byte: u8) -> ReadResult<()> {
         if self.take(byte) { Ok(()) } else { Err(self.fault(CanonicalFault::Syntax)) }
     }
 

@@ -28,7 +28,7 @@ pub(super) fn quickly<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Opt
     into_room(value, profile, room)
 }
 
-/// The same with room for so many bytes at first.
+/// The same with an initial capacity in bytes.
 pub(super) fn into_room<T: Serialize + ?Sized>(
     value: &T,
     profile: Profile,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::valid::{broken, date_time, date_time_if, non_empty, non_empty_items, present};
+use super::validation::{broken, date_time, date_time_if, non_empty, non_empty_items, present};
 use super::{Contract, ContractError, Fields, Nullable, Rule};
 
 /// What a token allows whom. It expires or is for single use.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::valid::{MAX_ITEMS, broken, non_empty, present};
+use super::validation::{MAX_ITEMS, broken, non_empty, present};
 use super::{Contract, ContractError, Fields, Rule, SelectableItem};
 
 /// A menu of 1 to 20 options, in order.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::valid::{date_time, non_empty, non_empty_items, present};
+use super::validation::{date_time, non_empty, non_empty_items, present};
 use super::{Contract, ContractError, Fields, Nullable};
 
 /// What a model may see of a result. It never holds raw output.

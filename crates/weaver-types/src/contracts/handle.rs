@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::valid::{date_time, date_time_if, non_empty, present};
+use super::validation::{date_time, date_time_if, non_empty, present};
 use super::{Contract, ContractError, Fields, Nullable};
 
 /// A reference to a stored result. Knowing it gives no access.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::valid::{date_time, non_empty, present};
+use super::validation::{date_time, non_empty, present};
 use super::{Contract, ContractError, Fields, Nullable};
 
 /// A verdict as this contract knows it.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::valid::{broken, date_time, non_empty, present};
+use super::validation::{broken, date_time, non_empty, present};
 use super::{ChoiceCard, Contract, ContractError, Fields, Nullable, Rule};
 
 /// What routing offered, and what was chosen of it.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::valid::{non_empty, present};
+use super::validation::{non_empty, present};
 use super::{Contract, ContractError, Fields};
 
 /// One option that a model can choose: an action, a tool, a capability.

@@ -13,22 +13,22 @@ pub struct Constraints {
     /// Only these fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_fields: Option<BTreeSet<String>>,
-    /// At most so many characters in the frame.
+    /// The most characters in the frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
-    /// At most so many fields a row.
+    /// The most fields in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_fields: Option<u32>,
-    /// At most so many rows.
+    /// The most rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rows: Option<u32>,
-    /// At most so many tokens of content in the frame.
+    /// The most tokens of content in the frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// No more revealing than this mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<ResponseMode>,
-    /// At most so many milliseconds.
+    /// The longest time, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u32>,
 }

@@ -53,7 +53,7 @@ pub enum Check {
 pub enum Discharge {
     /// Nothing would.
     Nothing,
-    /// A justification of at least so many characters from one of these sources.
+    /// A justification with a minimum length, from one of these sources.
     Justification {
         /// Characters after trimming.
         min_chars: u32,
@@ -64,7 +64,7 @@ pub enum Discharge {
     Arguments,
     /// An approval for this call by somebody with the contribution's authority.
     Approval,
-    /// Time: try again after so many milliseconds.
+    /// Time: try again after this number of milliseconds.
     Wait {
         /// Milliseconds.
         retry_after_ms: u64,

@@ -24,12 +24,12 @@ pub struct AnswerTo<'a> {
 
 /// What is answered. It holds only what a model may see: a frame, or words about why there is none.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct AnswerContent {
     body: Value,
     is_error: bool,
 }
 
-impl Said {
+impl AnswerContent {
     /// A frame in the form that its budget bounds, without what a raw one holds: that is for an
     /// administrator's eyes and never for a model.
     #[must_use]
@@ -101,7 +101,7 @@ impl Said {
 /// of role `tool` (Chat), a `tool_result` block (Anthropic), a part with `functionResponse`
 /// (Gemini), a `CallToolResult` (MCP).
 #[must_use]
-pub fn answer(format: Format, to: AnswerTo<'_>, said: &Said) -> Value {
+pub fn answer(format: Format, to: AnswerTo<'_>, said: &AnswerContent) -> Value {
     let AnswerTo { reference, name } = to;
     let block = || json!([{ "type": "text", "text": said.text() }]);
     match format {

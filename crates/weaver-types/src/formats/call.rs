@@ -48,7 +48,7 @@ impl ToolCall {
 }
 
 /// A call as the provider writes it, taken apart.
-struct Written<'v> {
+struct ProviderCall<'v> {
     reference: String,
     name: &'v str,
     arguments: Option<&'v Value>,
@@ -89,7 +89,7 @@ impl ToolSet {
     /// As [`ToolSet::read`].
     pub fn read_value(&self, call: &Value) -> Result<ToolCall, CallError> {
         let written = written(self.format, call)?;
-        let Written { reference, name, .. } = &written;
+        let ProviderCall { reference, name, .. } = &written;
         let (reference, name) = (reference.clone(), (*name).to_owned());
         let Some(id) = self.names.id(&name) else {
             let name = name.escape_debug().take(80).collect();
@@ -159,7 +159,7 @@ fn is_call(format: Format, item: &Value) -> bool {
     }
 }
 
-fn written(format: Format, call: &Value) -> Result<Written<'_>, CallError> {
+fn written(format: Format, call: &Value) -> Result<ProviderCall<'_>, CallError> {
     let (names, inner) = match format {
         Format::OpenAiResponses => ("call_id", Some(call)),
         Format::OpenAiChat => ("id", call.get("function")),
@@ -190,7 +190,7 @@ fn written(format: Format, call: &Value) -> Result<Written<'_>, CallError> {
     if as_text && arguments.is_some_and(|arguments| !arguments.is_string()) {
         return Err(shape(&reference, "its `arguments` are no text"));
     }
-    Ok(Written { reference, name, arguments, as_text })
+    Ok(ProviderCall { reference, name, arguments, as_text })
 }
 
 fn kind(value: &Value) -> &'static str {

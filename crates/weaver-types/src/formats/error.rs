@@ -1,4 +1,4 @@
-//! What can be wrong with names, calls and tool lists.
+//! Errors of names, calls and tool lists.
 
 use crate::canonical::CanonicalError;
 use crate::id::{CapabilityId, IdError};

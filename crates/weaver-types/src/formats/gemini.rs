@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::nullable::resolved;
-use super::strict::Place;
+use super::strict_schema::SchemaNote;
 
 /// How deeply schemas are written; deeper ones become objects of any content.
 const MAX_DEPTH: usize = 24;
@@ -19,7 +19,7 @@ const KEPT: [&str; 12] = [
 const FORMATS: [&str; 6] = ["date-time", "enum", "float", "double", "int32", "int64"];
 
 /// The schema in Gemini's form, with what it cannot say.
-pub(super) fn to_gemini(schema: &Value) -> (Value, Vec<Place>) {
+pub(super) fn to_gemini(schema: &Value) -> (Value, Vec<SchemaNote>) {
     let mut walk = Walk { root: schema, left_out: Vec::new(), nodes: 0 };
     let written = walk.node(schema, "", 0);
     (Value::Object(written), walk.left_out)
@@ -27,7 +27,7 @@ pub(super) fn to_gemini(schema: &Value) -> (Value, Vec<Place>) {
 
 struct Walk<'s> {
     root: &'s Value,
-    left_out: Vec<Place>,
+    left_out: Vec<SchemaNote>,
     nodes: usize,
 }
 

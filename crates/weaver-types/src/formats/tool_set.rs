@@ -8,7 +8,7 @@ use super::definition::Parts;
 use super::error::NameError;
 use super::gemini::to_gemini;
 use super::name::ToolNames;
-use super::strict::{Place, strict};
+use super::strict_schema::{SchemaNote, strict};
 use super::{Format, nullable};
 use crate::capability::Capability;
 use crate::id::CapabilityId;
@@ -144,7 +144,7 @@ impl ToolSet {
 }
 
 /// A schema in the form of a format, whether that is strict, and what it could not say.
-fn written(format: Format, schema: &Value, offer: Offer) -> (Value, bool, Vec<Place>) {
+fn written(format: Format, schema: &Value, offer: Offer) -> (Value, bool, Vec<SchemaNote>) {
     match format {
         Format::Mcp => (schema.clone(), false, Vec::new()),
         Format::OpenAiResponses | Format::OpenAiChat if offer.strict => match strict(schema) {
@@ -163,7 +163,7 @@ fn written(format: Format, schema: &Value, offer: Offer) -> (Value, bool, Vec<Pl
 }
 
 /// Anthropic wants an object at the top, and no choices there.
-fn anthropic(schema: &Value) -> (Value, bool, Vec<Place>) {
+fn anthropic(schema: &Value) -> (Value, bool, Vec<SchemaNote>) {
     let (mut out, mut left_out) = (schema.clone(), Vec::new());
     if let Some(fields) = out.as_object_mut() {
         for key in ["anyOf", "oneOf", "allOf"] {

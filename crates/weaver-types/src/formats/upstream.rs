@@ -1,4 +1,4 @@
-//! What a server says of a tool, as one digest.
+//! The digest of a tool's definition as its server gives it.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Where the list of rows stands in a text, and where its items begin.
+//! Locates the list of rows in a text, and its items.
 
 use std::fmt;
 
@@ -7,38 +7,38 @@ use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{JsonRows, Unlike, Wrapper};
+use super::{JsonRows, RowsProblem, Wrapper};
 
 /// The object around the list, and the text of the list.
-pub(super) fn located(text: &str) -> Result<(Option<Wrapper>, &str), Unlike> {
+pub(super) fn located(text: &str) -> Result<(Option<Wrapper>, &str), RowsProblem> {
     let text = text.trim_ascii();
     match text.as_bytes().first() {
         Some(b'[') => Ok((None, text)),
         Some(b'{') => {
-            let mut found = Located::default();
+            let mut found = LocatedRows::default();
             let mut reader = serde_json::Deserializer::from_str(text);
             let read = Members(&mut found).deserialize(&mut reader);
             match (read.and_then(|()| reader.end()), found.list) {
-                _ if found.twice => Err(Unlike::Twice),
+                _ if found.twice => Err(RowsProblem::Twice),
                 (Ok(()), Some((key, list))) => {
                     Ok((Some(Wrapper { key, around: found.around }), list))
                 }
-                _ => Err(Unlike::Form),
+                _ => Err(RowsProblem::Form),
             }
         }
-        _ => Err(Unlike::Form),
+        _ => Err(RowsProblem::Form),
     }
 }
 
 #[derive(Default)]
-struct Located<'a> {
+struct LocatedRows<'a> {
     list: Option<(String, &'a str)>,
     around: Map<String, Value>,
     twice: bool,
 }
 
 /// Reads the members of an object, of which one is a list.
-struct Members<'f, 'a>(&'f mut Located<'a>);
+struct Members<'f, 'a>(&'f mut LocatedRows<'a>);
 
 impl<'de> DeserializeSeed<'de> for Members<'_, 'de> {
     type Value = ();

@@ -10,7 +10,7 @@ use super::sync::{Arc, Condvar, Mutex};
 use super::{LedgerError, Receipt};
 
 #[derive(Debug)]
-struct Shared {
+struct SharedSlot {
     slot: Mutex<Slot>,
     done: Condvar,
 }
@@ -56,18 +56,19 @@ pub trait CommitLeader: fmt::Debug + Send + Sync {
 enum State {
     /// Done from the start; `None` once it was taken.
     Ready(Option<Outcome>),
-    Pending(Arc<Shared>),
+    Pending(Arc<SharedSlot>),
 }
 
 /// The other end of a ticket. Dropped without [`Completer::complete`], it reports
 /// [`LedgerError::Closed`].
 #[derive(Debug)]
-pub struct Completer(Option<Arc<Shared>>);
+pub struct Completer(Option<Arc<SharedSlot>>);
 
 impl Ticket {
     /// A ticket and its other end.
     pub fn pair() -> (Self, Completer) {
-        let shared = Arc::new(Shared { slot: Mutex::new(Slot::default()), done: Condvar::new() });
+        let shared =
+            Arc::new(SharedSlot { slot: Mutex::new(Slot::default()), done: Condvar::new() });
         (Self::in_state(State::Pending(Arc::clone(&shared))), Completer(Some(shared)))
     }
 

@@ -87,14 +87,14 @@ impl fmt::Display for Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Envelope {
     #[serde(flatten)]
-    signed: Signed,
+    signed: SignedFields,
     /// Standard padded base64 of 64 bytes.
     signature: String,
 }
 
 /// The fields that the signature covers; their canonical JSON is the signed message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Signed {
+struct SignedFields {
     v: u64,
     kind: Kind,
     digest: Digest,
@@ -130,7 +130,7 @@ impl Envelope {
         signed_at: i64,
     ) -> Result<Self, SignatureError> {
         let alg = ALGORITHM.to_owned();
-        let signed = Signed { v: VERSION, kind, digest, key, alg, signed_at };
+        let signed = SignedFields { v: VERSION, kind, digest, key, alg, signed_at };
         let signature = encode(&signer.sign(Tag::SIGNATURE, &signed.message()?));
         Ok(Self { signed, signature })
     }
@@ -158,7 +158,7 @@ impl Envelope {
             field: e.to_string().escape_debug().take(MAX_REPEATED).collect(),
         })?;
         let Wire { v, kind, digest, key, alg, signed_at, signature } = wire;
-        Ok(Self { signed: Signed { v, kind, digest, key, alg, signed_at }, signature })
+        Ok(Self { signed: SignedFields { v, kind, digest, key, alg, signed_at }, signature })
     }
 
     /// Checks that this envelope signs that document of that kind under that key.
@@ -173,7 +173,7 @@ impl Envelope {
         digest: Digest,
         key: &PublicKey,
     ) -> Result<(), SignatureError> {
-        let Signed { v, kind: found, digest: signed, alg, .. } = &self.signed;
+        let SignedFields { v, kind: found, digest: signed, alg, .. } = &self.signed;
         if *v != VERSION {
             return Err(SignatureError::UnknownVersion { found: *v, known: VERSION });
         }
@@ -226,7 +226,7 @@ impl Envelope {
     }
 }
 
-impl Signed {
+impl SignedFields {
     fn message(&self) -> Result<Vec<u8>, SignatureError> {
         Ok(canonical::of(self, Profile::Record)?)
     }

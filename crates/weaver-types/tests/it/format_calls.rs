@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use weaver_types::formats::{CallError, Format, Offer, Said, ToolCall, ToolSet, answer};
+use weaver_types::formats::{AnswerContent, CallError, Format, Offer, ToolCall, ToolSet, answer};
 use weaver_types::{Effects, JustificationSource};
 
 use crate::formats::{capability, recorded};
@@ -142,7 +142,7 @@ fn what_cannot_be_read_is_answered_as_recorded() {
     let openai = set(Format::OpenAiResponses);
     let unread = |set: &ToolSet, message: &str| {
         let error = set.read(message).unwrap_err();
-        answer(set.format(), error.to(), &Said::unread(&error))
+        answer(set.format(), error.to(), &AnswerContent::unread(&error))
     };
     let body = |value: &Value| -> Value { serde_json::from_str(value.as_str().unwrap()).unwrap() };
     // Malformed arguments. Which tool it was is known all the same.

@@ -1,7 +1,9 @@
 //! Tool definitions, answers and imports, with goldens and the recorded cases of agent-kernel.
 
 use serde_json::{Value, json};
-use weaver_types::formats::{Format, Offer, Said, ToolSet, answer, draft, drafts, upstream_digest};
+use weaver_types::formats::{
+    AnswerContent, Format, Offer, ToolSet, answer, draft, drafts, upstream_digest,
+};
 use weaver_types::{
     Agents, CallId, Capability, CapabilityDraft, CapabilityId, Effects, Frame, Label, ResponseMode,
     SensitivityTag, Status, Timestamp, ToolErrorCode, ToolResult,
@@ -196,7 +198,7 @@ fn answers_are_the_messages_of_each_format() {
     let error = json!({
         "capability_id": "a.b", "code": "TIMEOUT", "error": true, "message": "it took too long",
     });
-    let said = Said::result(&failed);
+    let said = AnswerContent::result(&failed);
     let written = |value: &Value| serde_json::to_string(value).unwrap();
     let block = json!([{ "type": "text", "text": written(&error) }]);
     for (format, expected) in [
@@ -220,7 +222,7 @@ fn answers_are_the_messages_of_each_format() {
     ] {
         assert_eq!(answer(format, call.to(), &said), expected);
     }
-    let fine = answer(Format::Anthropic, call.to(), &Said::frame(&frame()));
+    let fine = answer(Format::Anthropic, call.to(), &AnswerContent::frame(&frame()));
     assert_eq!(fine.get("is_error"), None);
     assert!(fine.to_string().contains("Total rows: 1"));
 }
@@ -229,7 +231,7 @@ fn answers_are_the_messages_of_each_format() {
 fn what_a_raw_frame_holds_reaches_no_model() {
     for format in Format::ALL {
         let call = weaver_types::formats::AnswerTo { reference: "1", name: "r__list" };
-        let said = answer(format, call, &Said::frame(&frame())).to_string();
+        let said = answer(format, call, &AnswerContent::frame(&frame())).to_string();
         assert!(!said.contains("hunter2") && said.contains("call_1"), "{said}");
     }
 }
@@ -241,7 +243,7 @@ fn a_body_has_its_keys_sorted_and_says_what_the_recorded_one_says() {
     let body: Value =
         serde_json::from_str(theirs["responses"][0]["output"].as_str().unwrap()).unwrap();
     let call = weaver_types::formats::AnswerTo { reference: "1", name: "r__list" };
-    let ours = answer(Format::OpenAiResponses, call, &Said::frame(&frame()));
+    let ours = answer(Format::OpenAiResponses, call, &AnswerContent::frame(&frame()));
     assert_eq!(ours["type"], theirs["responses"][0]["type"]);
     assert_eq!(ours["call_id"], theirs["responses"][0]["call_id"]);
     let text = ours["output"].as_str().unwrap();

@@ -1,22 +1,22 @@
 //! The pinned packages of `xtask/harness/interop/`, from npm and PyPI.
 
 use super::cache::Cache;
-use crate::install::{self, Installed};
+use crate::install::{self, InstallOutcome};
 
 /// Installs the npm packages.
-pub fn npm(cache: &Cache) -> Installed {
+pub fn npm(cache: &Cache) -> InstallOutcome {
     install::node_modules(&cache.npm(), &cache.script(""), &|program| cache.installer(program))
 }
 
 /// Installs the Python packages into an environment of their own.
-pub fn python(cache: &Cache) -> Installed {
+pub fn python(cache: &Cache) -> InstallOutcome {
     let list = cache.script("requirements.txt");
     install::environment(&cache.venv(), &list, &|program| cache.installer(program))
 }
 
 /// Installs the SQLite server into an environment of its own: it needs an SDK that is older than
 /// that of the others.
-pub fn sqlite(cache: &Cache) -> Installed {
+pub fn sqlite(cache: &Cache) -> InstallOutcome {
     let list = cache.script("requirements-sqlite.txt");
     install::environment(&cache.sqlite_venv(), &list, &|program| cache.installer(program))
 }

@@ -2,13 +2,13 @@
 
 mod corpus;
 mod evasion;
-mod marked;
+mod marked_texts;
 mod peers;
 mod report;
 mod score;
 mod sets;
 mod stream;
-mod unowned;
+mod unowned_values;
 mod weaver;
 
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub struct Args {
 /// Says what is needed when the corpus is not there.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let corpus = args.data.as_deref().map(|data| corpus(data, args)).transpose()?;
-    let texts = marked::read(&workspace::root()?.join("xtask/harness/data/redaction"))?;
+    let texts = marked_texts::read(&workspace::root()?.join("xtask/harness/data/redaction"))?;
     let weaver = Weaver::find(sh, args.weaver.clone())?;
     let sets = sets::score(&weaver, &texts)?;
     let Some(corpus) = corpus else {

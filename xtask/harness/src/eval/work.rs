@@ -12,7 +12,7 @@ mod place;
 mod report;
 mod server;
 mod session;
-mod shown;
+mod shown_result;
 mod state;
 mod task;
 mod tasks;
@@ -28,12 +28,12 @@ use xshell::Shell;
 
 use self::measure::{Measure, TaskResult, Trusts};
 use self::place::Place;
-use self::session::Way;
+use self::session::ToolAccess;
 use self::task::Task;
 use crate::counterparts::cache::Cache;
 use crate::counterparts::registries;
 use crate::counterparts::trust::{Documents, Trust};
-use crate::install::{Installed, Missing};
+use crate::install::{InstallOutcome, MissingProgram};
 use crate::{process, workspace};
 
 /// Options of `eval work`.
@@ -100,9 +100,9 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let kept = args.keep.then(|| cache.run().join("kept"));
     let measure = Measure { cache: &cache, weaver: &weaver, trusts, template, place, kept };
     let ways = match args.mode {
-        Some(Mode::Gateway) => vec![Way::Direct, Way::Gateway],
-        Some(Mode::Proxy) => vec![Way::Direct, Way::Proxy],
-        None => vec![Way::Direct, Way::Gateway, Way::Proxy],
+        Some(Mode::Gateway) => vec![ToolAccess::Direct, ToolAccess::Gateway],
+        Some(Mode::Proxy) => vec![ToolAccess::Direct, ToolAccess::Proxy],
+        None => vec![ToolAccess::Direct, ToolAccess::Gateway, ToolAccess::Proxy],
     };
     let mut results = measure.run(&tasks, &ways)?;
     if args.posture == Some(Posture::Careful) {
@@ -173,10 +173,10 @@ fn build(sh: &Shell, target: &Path) -> Result<PathBuf> {
     Ok(target.join("debug").join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))
 }
 
-fn installed_or_error(installed: &Installed) -> Result<()> {
+fn installed_or_error(installed: &InstallOutcome) -> Result<()> {
     match installed.missing() {
         None => Ok(()),
-        Some(Missing::OutOfReach(reason) | Missing::Broken(reason)) => {
+        Some(MissingProgram::OutOfReach(reason) | MissingProgram::Broken(reason)) => {
             bail!("the servers cannot be installed, so nothing can be measured: {reason}")
         }
     }

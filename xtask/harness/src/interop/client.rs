@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use super::http::{self, Listening};
+use super::http::{self, ListeningProcess};
 use super::mcporter::Mcporter;
 use super::plan::{self, Era, Tool};
 use super::session::Session;
@@ -76,7 +76,7 @@ impl Client {
     pub fn over_http(
         cache: &Cache,
         client: plan::Client,
-        gateway: &Listening,
+        gateway: &ListeningProcess,
         folder: &Path,
     ) -> Result<Self> {
         let mut script = match client.tool {

@@ -10,7 +10,7 @@ use xshell::Shell;
 use super::report::Outcome;
 use crate::child;
 use crate::counterparts::cache::Cache;
-use crate::install::{Installed, Missing};
+use crate::install::{InstallOutcome, MissingProgram};
 use crate::process;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,9 +28,9 @@ pub fn program(sh: &Shell, target: &Path) -> Result<PathBuf> {
 /// Compares in both directions.
 pub fn check(
     cache: &Cache,
-    python: &Installed,
+    python: &InstallOutcome,
     emit: &Path,
-) -> Result<Vec<(&'static str, Outcome)>, Missing> {
+) -> Result<Vec<(&'static str, Outcome)>, MissingProgram> {
     if let Some(missing) = python.missing() {
         return Err(missing);
     }
@@ -38,21 +38,21 @@ pub fn check(
         Ok(()) => Outcome::Passed,
         Err(error) => Outcome::Failed(format!("{error:#}")),
     };
-    let written = match Written::new(cache, emit) {
+    let written = match ExchangedContracts::new(cache, emit) {
         Ok(written) => written,
-        Err(error) => return Err(Missing::Broken(format!("{error:#}"))),
+        Err(error) => return Err(MissingProgram::Broken(format!("{error:#}"))),
     };
     Ok(vec![(THEIRS, outcome(written.forward())), (OURS, outcome(written.backward()))])
 }
 
 /// What was written by us, by them from ours, and by us from theirs.
-struct Written {
+struct ExchangedContracts {
     ours: Vec<Value>,
     theirs: Vec<Value>,
     again: Vec<Value>,
 }
 
-impl Written {
+impl ExchangedContracts {
     fn new(cache: &Cache, emit: &Path) -> Result<Self> {
         let ours =
             child::run(&mut cache.command(emit), "", PATIENCE)?.succeeded("emit_contracts")?;

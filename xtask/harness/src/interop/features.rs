@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use self::peer::{ELICITED, PATIENCE, Peer, ROOT, SAMPLED};
 use super::config::{self, Upstream};
-use super::http::Listening;
+use super::http::ListeningProcess;
 use super::plan::{Mode, Plan, Transport};
 use super::report::Outcome;
 use super::trial::Bench;
@@ -149,12 +149,12 @@ fn over_http(
     place: &Place<'_>,
     attempt: impl FnOnce(&mut Command) -> Result<()>,
 ) -> Result<()> {
-    let server = Listening::server(bench.cache, plan.server, place.folder)?;
+    let server = ListeningProcess::server(bench.cache, plan.server, place.folder)?;
     let gateway = if place.route.mode.is_some() {
         let (file, port) = (place.folder.join("weaver.toml"), free_port()?);
         let upstream = Upstream::Url(&server.url);
         fs::write(&file, config::text(bench.trust, plan, &upstream, Some(port)))?;
-        Some(Listening::gateway(bench.cache, bench.weaver, &file, port)?)
+        Some(ListeningProcess::gateway(bench.cache, bench.weaver, &file, port)?)
     } else {
         None
     };

@@ -19,14 +19,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub const TOKEN: &str = "WEAVER_TOKEN";
 
 /// A process that listens; it ends when dropped.
-pub struct Listening {
+pub struct ListeningProcess {
     pub url: String,
     /// What its clients show.
     pub token: Option<String>,
     _group: Group,
 }
 
-impl Listening {
+impl ListeningProcess {
     /// Starts a server that can be reached over HTTP.
     pub fn server(cache: &Cache, server: &Server, folder: &Path) -> Result<Self> {
         let files = folder.join("files");

@@ -2,17 +2,17 @@
 
 use super::plan::{Plan, Tool};
 use crate::counterparts::cache::Cache;
-use crate::install::{Installed, Missing, Registry};
+use crate::install::{InstallOutcome, MissingProgram, Registry};
 
 /// The packages of both registries.
 pub struct Packages {
-    pub npm: Installed,
-    pub python: Installed,
+    pub npm: InstallOutcome,
+    pub python: InstallOutcome,
 }
 
 impl Packages {
     /// Why a plan cannot be tried; `None` when it can.
-    pub fn lacks(&self, cache: &Cache, plan: &Plan) -> Option<Missing> {
+    pub fn lacks(&self, cache: &Cache, plan: &Plan) -> Option<MissingProgram> {
         let server = match plan.server.registry {
             Registry::Npm => &self.npm,
             Registry::PyPi => &self.python,
@@ -23,7 +23,7 @@ impl Packages {
         };
         // The tap that watches both sides is a Python script without needs of its own.
         let tapped = cache.python_program("python").exists();
-        let tap = if tapped { &Installed::Ready } else { &self.python };
-        [server, client, tap].into_iter().find_map(Installed::missing)
+        let tap = if tapped { &InstallOutcome::Ready } else { &self.python };
+        [server, client, tap].into_iter().find_map(InstallOutcome::missing)
     }
 }

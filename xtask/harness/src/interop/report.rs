@@ -2,7 +2,7 @@
 
 use super::feature_table::FeatureTable;
 use super::plan::{Mode, Plan, Transport};
-use crate::install::Missing;
+use crate::install::MissingProgram;
 use crate::tally::Tally;
 
 /// The columns.
@@ -28,7 +28,7 @@ pub struct Row {
     mode: Mode,
     eras: (&'static str, &'static str),
     steps: Vec<(&'static str, Outcome)>,
-    missing: Option<Missing>,
+    missing: Option<MissingProgram>,
 }
 
 impl Row {
@@ -45,7 +45,7 @@ impl Row {
     }
 
     /// A row that could not be tried.
-    pub fn untried(plan: &Plan, missing: Missing) -> Self {
+    pub fn untried(plan: &Plan, missing: MissingProgram) -> Self {
         let mut row = Self::new(plan);
         for step in steps(plan) {
             row.set(step, Outcome::missing(&missing));
@@ -63,7 +63,7 @@ impl Row {
     pub fn progress(&self) -> String {
         let failed = self.steps.iter().any(|(_, outcome)| matches!(outcome, Outcome::Failed(_)));
         let how = match (failed, &self.missing) {
-            (_, Some(Missing::OutOfReach(reason))) => format!("SKIPPED: {reason}"),
+            (_, Some(MissingProgram::OutOfReach(reason))) => format!("SKIPPED: {reason}"),
             (true, _) => "FAIL".to_owned(),
             (false, _) => "ok".to_owned(),
         };
@@ -103,10 +103,10 @@ fn server_era(plan: &Plan) -> &'static str {
 
 impl Outcome {
     /// What could not be tried.
-    pub fn missing(missing: &Missing) -> Self {
+    pub fn missing(missing: &MissingProgram) -> Self {
         match missing {
-            Missing::OutOfReach(_) => Self::Skipped,
-            Missing::Broken(reason) => Self::Failed(format!("not installed: {reason}")),
+            MissingProgram::OutOfReach(_) => Self::Skipped,
+            MissingProgram::Broken(reason) => Self::Failed(format!("not installed: {reason}")),
         }
     }
 
@@ -161,14 +161,14 @@ impl Report {
     }
 
     /// Takes in the comparison of the public contracts.
-    pub fn contracts(&mut self, checks: Result<Vec<(&'static str, Outcome)>, Missing>) {
+    pub fn contracts(&mut self, checks: Result<Vec<(&'static str, Outcome)>, MissingProgram>) {
         match checks {
             Ok(checks) => self.contracts = checks,
-            Err(Missing::OutOfReach(reason)) => {
+            Err(MissingProgram::OutOfReach(reason)) => {
                 self.contracts.push(("contracts", Outcome::Skipped));
                 self.notes.push(format!("SKIPPED: contracts: {reason}"));
             }
-            Err(Missing::Broken(reason)) => {
+            Err(MissingProgram::Broken(reason)) => {
                 self.contracts.push(("contracts", Outcome::Failed(reason)));
             }
         }
@@ -194,7 +194,7 @@ impl Report {
             println!("{line}");
         }
         for row in &self.rows {
-            if let Some(Missing::OutOfReach(reason)) = &row.missing {
+            if let Some(MissingProgram::OutOfReach(reason)) = &row.missing {
                 println!("SKIPPED: {}: {reason}", row.name());
             }
         }
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn what_is_out_of_reach_is_counted_as_skipped_and_said() {
-        let missing = Missing::OutOfReach("npm is out of reach".to_owned());
+        let missing = MissingProgram::OutOfReach("npm is out of reach".to_owned());
         let row = Row::untried(&plan(), missing);
         assert!(row.progress().contains("SKIPPED: npm is out of reach"));
         let mut report = Report::default();
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn a_broken_installation_is_a_failure() {
         let mut report = Report::default();
-        report.push(Row::untried(&plan(), Missing::Broken("E404".to_owned())));
+        report.push(Row::untried(&plan(), MissingProgram::Broken("E404".to_owned())));
         assert_eq!(report.tally().failed, 8);
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::config::{self, Upstream};
-use super::http::Listening;
+use super::http::ListeningProcess;
 use super::plan::{Era, Mode, Plan, Transport};
 use super::report::{self, Outcome, Row};
 use super::server::Call;
@@ -65,7 +65,7 @@ struct Trial<'a> {
     folder: PathBuf,
     client: Client,
     /// What listens; first the gateway ends, then its server.
-    _listening: Vec<Listening>,
+    _listening: Vec<ListeningProcess>,
 }
 
 impl<'a> Trial<'a> {
@@ -76,7 +76,7 @@ impl<'a> Trial<'a> {
         let mut listening = Vec::new();
         let port = (plan.front == Transport::Http).then(free_port).transpose()?;
         if plan.back == Transport::Http {
-            let server = Listening::server(bench.cache, plan.server, folder)?;
+            let server = ListeningProcess::server(bench.cache, plan.server, folder)?;
             fs::write(&file, config::text(bench.trust, plan, &Upstream::Url(&server.url), port))?;
             listening.push(server);
         } else {
@@ -87,7 +87,7 @@ impl<'a> Trial<'a> {
             fs::write(&file, config::text(bench.trust, plan, &upstream, port))?;
         }
         let client = if let Some(port) = port {
-            let gateway = Listening::gateway(bench.cache, bench.weaver, &file, port)?;
+            let gateway = ListeningProcess::gateway(bench.cache, bench.weaver, &file, port)?;
             let client = Client::over_http(bench.cache, plan.client, &gateway, folder)?;
             listening.insert(0, gateway);
             client

@@ -23,7 +23,7 @@ pub struct Module {
 
 /// A module as it is written.
 #[derive(Debug, Default)]
-struct Scanned {
+struct ScannedModule {
     /// Paths that stand in the code, as written.
     paths: Vec<Vec<String>>,
     /// Imported names with the paths they stand for.
@@ -32,7 +32,7 @@ struct Scanned {
     test_modules: BTreeSet<String>,
 }
 
-impl Scanned {
+impl ScannedModule {
     fn add(&mut self, other: Self) {
         self.paths.extend(other.paths);
         self.imports.extend(other.imports);
@@ -42,7 +42,7 @@ impl Scanned {
 
 /// The modules of a crate.
 pub fn modules(files: &[SourceFile<'_>]) -> BTreeMap<ModulePath, Module> {
-    let mut scanned: BTreeMap<ModulePath, Scanned> = BTreeMap::new();
+    let mut scanned: BTreeMap<ModulePath, ScannedModule> = BTreeMap::new();
     for file in files {
         if let Some(path) = module_path(file.path) {
             // A library and a binary of one crate share the root.
@@ -59,7 +59,7 @@ pub fn modules(files: &[SourceFile<'_>]) -> BTreeMap<ModulePath, Module> {
         })
         .collect();
     scanned.retain(|path, _| !tests.iter().any(|test| path.starts_with(test)));
-    let resolved = |path: &ModulePath, one: &Scanned| {
+    let resolved = |path: &ModulePath, one: &ScannedModule| {
         // A path into another crate leads to the module that it stands in, and drops out here.
         let targets = one.paths.iter().filter_map(|to| resolve(&scanned, path, to, MAX_HOPS));
         Module { uses: targets.filter(|to| to != path).collect() }
@@ -82,7 +82,7 @@ fn module_path(path: &str) -> Option<ModulePath> {
 
 /// The deepest module that a path leads to. The root of the crate is none: it only declares.
 fn resolve(
-    modules: &BTreeMap<ModulePath, Scanned>,
+    modules: &BTreeMap<ModulePath, ScannedModule>,
     from: &ModulePath,
     path: &[String],
     hops: usize,
@@ -115,8 +115,8 @@ fn resolve(
 }
 
 /// Reads the code of one module.
-fn scan(code: &str) -> Scanned {
-    let mut out = Scanned::default();
+fn scan(code: &str) -> ScannedModule {
+    let mut out = ScannedModule::default();
     let text = without_tests(code, |item| out.test_modules.extend(declared_module(item)));
     let tokens = tokens(&text);
     let mut at = 0;

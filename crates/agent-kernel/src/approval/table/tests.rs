@@ -48,7 +48,7 @@ fn found(table: &HoldTable, open: &OpenHold, now: Timestamp) -> &'static str {
     }
 }
 
-/// A request whose canonical form has so many bytes.
+/// A request whose canonical form has exactly this number of bytes.
 fn sized(id: &str, run: &str, bytes: usize) -> OpenHold {
     let around = open(id, run, "").request.to_bytes().unwrap().len();
     open(id, run, &"x".repeat(bytes - around))
@@ -238,7 +238,7 @@ fn the_ends_of_the_last_4_096_requests_are_told_from_memory() {
     end(4_096, Phase::Expired);
     assert_eq!((phase(0), phase(1).is_some()), (None, true), "the oldest is forgotten");
     assert_eq!(phase(4_096), Some(Phase::Expired));
-    assert_eq!(table.0.lock().unwrap().told.len(), 4_096);
+    assert_eq!(table.0.lock().unwrap().ended_phases.len(), 4_096);
 }
 
 #[derive(Default)]
@@ -260,7 +260,7 @@ fn whoever_waits_is_woken_once_and_whoever_left_is_not() {
     for (number, count) in numbers.iter_mut().zip(&counts) {
         let waker = Waker::from(Arc::clone(count));
         for _ in 0..2 {
-            let phase = table.phase(&id("apr_1"), Some((number, &waker)));
+            let phase = table.phase(&id("apr_1"), Some(Waiter { number, waker: &waker }));
             assert_eq!(phase, Some(Phase::Requested));
         }
     }
@@ -272,7 +272,7 @@ fn whoever_waits_is_woken_once_and_whoever_left_is_not() {
     assert_eq!(woken(), [1, 0, 1]);
     let mut number = None;
     let waker = Waker::from(Arc::clone(&counts[1]));
-    let phase = table.phase(&id("apr_1"), Some((&mut number, &waker)));
+    let phase = table.phase(&id("apr_1"), Some(Waiter { number: &mut number, waker: &waker }));
     assert_eq!((phase, number), (Some(Phase::Granted), None), "nobody waits for what is granted");
     table.committed(2, ended(&asked, Phase::Expired), NOW);
     assert_eq!(woken(), [1, 0, 1]);
@@ -285,7 +285,7 @@ fn the_last_who_leaves_leaves_nothing_behind() {
     reserve(&table, open("apr_1", "run_1", "a")).unwrap();
     let mut numbers = [None; 2];
     for number in &mut numbers {
-        table.phase(&id("apr_1"), Some((number, Waker::noop())));
+        table.phase(&id("apr_1"), Some(Waiter { number, waker: Waker::noop() }));
     }
     let waiting = || table.0.lock().unwrap().waiting.get(&id("apr_1")).map(BTreeMap::len);
     assert_eq!(waiting(), Some(2));

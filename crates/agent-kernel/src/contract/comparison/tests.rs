@@ -78,7 +78,7 @@ fn compared(
 }
 
 /// State and reason, and whether no call goes through.
-fn told(contract: &Contract) -> (ContractState, Option<ReasonCode>, bool) {
+fn summary(contract: &Contract) -> (ContractState, Option<ReasonCode>, bool) {
     let reason = contract.contribution.as_ref().map(|said| said.reason);
     (contract.state, reason, contract.denied())
 }
@@ -127,7 +127,7 @@ fn a_change_after_registration_denies_all_but_the_readers_of_the_host() {
         let enforcing = policy(Enforcement::Enforce, Some(("s.*", READ, None)));
         let none = Baselines::default();
         let done = compared(&enforcing, Ok(&none), &[&first, &live], None);
-        assert_eq!(told(&done), expected, "{:?} to {:?}", first.spec(), live.spec());
+        assert_eq!(summary(&done), expected, "{:?} to {:?}", first.spec(), live.spec());
         assert_eq!(done.mismatch(), expected.0 == ContractState::Changed);
         assert_eq!((done.registered, done.fingerprint), (first.fingerprint(), live.fingerprint()));
     }
@@ -141,7 +141,7 @@ fn observing_denies_nothing_and_off_compares_nothing() {
         let policy = policy(enforcement, Some(("s.*", READ, None)));
         let done = compared(&policy, Ok(&none), &versions.each_ref(), None);
         assert_eq!(done.enforcement, enforcement);
-        (told(&done), done.mismatch())
+        (summary(&done), done.mismatch())
     };
     let changed = |denied| ((ContractState::Changed, CHANGED, denied), true);
     assert_eq!(under(Enforcement::Enforce), changed(true));
@@ -158,10 +158,10 @@ fn a_pinned_version_is_the_only_one_and_makes_up_for_what_was_registered() {
         let policy = policy(Enforcement::Enforce, Some(("s.tool", READ, Some(digest(byte)))));
         compared(&policy, Ok(&none), versions, None)
     };
-    assert_eq!(told(&pinned(1, &[&one])), (ContractState::Match, None, false));
-    assert_eq!(told(&pinned(2, &[&one, &two])), (ContractState::Match, None, false));
+    assert_eq!(summary(&pinned(1, &[&one])), (ContractState::Match, None, false));
+    assert_eq!(summary(&pinned(2, &[&one, &two])), (ContractState::Match, None, false));
     let moved = pinned(1, &[&one, &two]);
-    assert_eq!(told(&moved), (ContractState::Changed, CHANGED, true));
+    assert_eq!(summary(&moved), (ContractState::Changed, CHANGED, true));
     assert_eq!(moved.drift.class(), Some(DriftClass::Documentation));
     assert_eq!(
         detail(&moved),
@@ -174,7 +174,7 @@ fn a_pinned_version_is_the_only_one_and_makes_up_for_what_was_registered() {
     );
     // Where the pinned version is not at hand, nobody can say what changed.
     let unseen = pinned(3, &[&one, &two]);
-    assert_eq!(told(&unseen), (ContractState::Changed, CHANGED, true));
+    assert_eq!(summary(&unseen), (ContractState::Changed, CHANGED, true));
     assert_eq!(unseen.drift, Drift::default());
     let said = format!("approved: it is {}; approved is {}", digest(2), digest(3));
     assert!(detail(&unseen).ends_with(&said), "{}", detail(&unseen));
@@ -205,8 +205,8 @@ fn a_server_tool_that_comes_late_under_a_glob_has_to_be_approved_unless_it_only_
         (None, "s", Some(1), same),
     ] {
         let [early, new] = new(contract, settled, upstream);
-        assert_eq!(told(&early), same, "{contract:?} {settled}");
-        assert_eq!(told(&new), expected, "{contract:?} {settled}");
+        assert_eq!(summary(&early), same, "{contract:?} {settled}");
+        assert_eq!(summary(&new), expected, "{contract:?} {settled}");
     }
     let [_, new] = new(Some(("s.*", WRITE)), "s", Some(1));
     assert_eq!(
@@ -235,13 +235,13 @@ fn what_was_approved_in_the_ledger_is_compared_with_what_is_live() {
         let enforcing = policy(Enforcement::Enforce, Some(("s.*", READ, None)));
         let known = approved(&[&older], None);
         let done = compared(&enforcing, Ok(&known), &[&live], Some(&older));
-        assert_eq!(told(&done), expected, "{:?} to {:?}", older.spec(), live.spec());
+        assert_eq!(summary(&done), expected, "{:?} to {:?}", older.spec(), live.spec());
         if expected != same {
             assert_eq!(done.drift, Drift::between(&older, &live));
             let end = format!("approved is {}", identity(&older));
             assert!(detail(&done).ends_with(&end), "{}", detail(&done));
             let unseen = compared(&enforcing, Ok(&known), &[&live], None);
-            assert_eq!((told(&unseen), unseen.drift), (expected, Drift::default()));
+            assert_eq!((summary(&unseen), unseen.drift), (expected, Drift::default()));
         }
     }
 }
@@ -271,7 +271,7 @@ fn what_is_new_in_an_approved_surface_or_cannot_be_compared_is_denied_where_it_m
     ] {
         let enforcing = policy(Enforcement::Enforce, Some(("s.*", READ, None)));
         let done = compared(&enforcing, known, &[live], None);
-        assert_eq!(told(&done), expected, "{word} {:?}", live.spec());
+        assert_eq!(summary(&done), expected, "{word} {:?}", live.spec());
         assert!(detail(&done).contains(word), "{}", detail(&done));
     }
 }
@@ -285,16 +285,16 @@ fn words_that_speak_to_a_model_are_denied_until_exactly_these_were_approved() {
     let none = Baselines::default();
     let done = compared(&enforcing, Ok(&none), &[&bad], None);
     let suspicious = Some(ReasonCode::ContractSuspicious);
-    assert_eq!(told(&done), (ContractState::Suspicious, suspicious, true));
+    assert_eq!(summary(&done), (ContractState::Suspicious, suspicious, true));
     assert!(detail(&done).contains("(instruction_like)"), "{}", detail(&done));
     assert!(!detail(&done).contains("previous"), "{}", detail(&done));
     let surface = approved(&[&capability("s.other", READ, Some(3), "reads")], Some("s"));
     let done = compared(&enforcing, Ok(&surface), &[&bad], None);
-    assert_eq!(told(&done), (ContractState::Suspicious, suspicious, true), "before it is new");
+    assert_eq!(summary(&done), (ContractState::Suspicious, suspicious, true), "before it is new");
     let known = approved(&[&bad], None);
     let done = compared(&enforcing, Ok(&known), &[&bad], None);
-    assert_eq!(told(&done), (ContractState::Match, None, false));
+    assert_eq!(summary(&done), (ContractState::Match, None, false));
     let other = approved(&[&plain], None);
     let done = compared(&enforcing, Ok(&other), &[&bad], None);
-    assert_eq!(told(&done), (ContractState::Changed, CHANGED, true));
+    assert_eq!(summary(&done), (ContractState::Changed, CHANGED, true));
 }

@@ -5,14 +5,17 @@ use weaver_policy::approval::{
     Phase, Rejection, ResolutionVerdict, SignedResolution, verify_resolution,
 };
 
-use super::{Received, Refusal};
+use super::{FileOutcome, Refusal};
 use crate::bounds;
 use crate::kernel::Kernel;
 use crate::pipeline::change::ended_as;
 use crate::record::error_text;
 
 impl Kernel {
-    pub(super) async fn take_answer(&self, signed: &SignedResolution) -> Result<Received, Refusal> {
+    pub(super) async fn take_answer(
+        &self,
+        signed: &SignedResolution,
+    ) -> Result<FileOutcome, Refusal> {
         let policy = self.policy();
         let said = &signed.resolution;
         let unknown = || Rejection::UnknownApprover { approver: "no keys document".to_owned() };
@@ -51,9 +54,9 @@ impl Kernel {
             .await?;
         let request = id.clone();
         Ok(match (phase, said.verdict) {
-            (_, ResolutionVerdict::Denied) => Received::Denied { request },
-            (Phase::Granted, _) => Received::Granted { request },
-            _ => Received::Endorsed { request },
+            (_, ResolutionVerdict::Denied) => FileOutcome::Denied { request },
+            (Phase::Granted, _) => FileOutcome::Granted { request },
+            _ => FileOutcome::Endorsed { request },
         })
     }
 }

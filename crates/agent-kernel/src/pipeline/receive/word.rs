@@ -8,7 +8,7 @@ use weaver_policy::approval::{
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, NewEvent, Put, RecordKey};
 use weaver_types::{DecisionKey, Digest, EventKind, ReasonCode, RequestId, RunId, Timestamp};
 
-use super::{Received, Refusal};
+use super::{FileOutcome, Refusal};
 use crate::bounds;
 use crate::kernel::Kernel;
 use crate::pipeline::resume::HoldEnding;
@@ -16,7 +16,10 @@ use crate::record::Payload;
 use crate::revocation::RevocationSubject;
 
 impl Kernel {
-    pub(super) async fn take_word(&self, signed: &SignedOperatorWord) -> Result<Received, Refusal> {
+    pub(super) async fn take_word(
+        &self,
+        signed: &SignedOperatorWord,
+    ) -> Result<FileOutcome, Refusal> {
         let policy = self.policy();
         let unknown = || Rejection::UnknownApprover { approver: "no keys document".to_owned() };
         let keys = policy.keys().ok_or_else(unknown)?;
@@ -46,7 +49,7 @@ impl Kernel {
             }
             OperatorAction::RevokeStanding { standing } => {
                 self.revoke_standing(standing, by, &beside).await?;
-                Ok(Received::StandingRevoked { standing: standing.clone() })
+                Ok(FileOutcome::StandingRevoked { standing: standing.clone() })
             }
             OperatorAction::Outcome(outcome) => {
                 let Some(sample) = outcome.sample() else {
@@ -54,7 +57,7 @@ impl Kernel {
                     return Err(Rejection::Malformed { problem: problem.to_owned() }.into());
                 };
                 self.count_outcome(by, outcome, &sample, &beside).await?;
-                Ok(Received::OutcomeRecorded { class: outcome.class.clone() })
+                Ok(FileOutcome::OutcomeRecorded { class: outcome.class.clone() })
             }
             _ => Err(Refusal::Failed("this build does not know such words".to_owned())),
         }
@@ -69,7 +72,7 @@ impl Kernel {
         said: &OperatorWord,
         until: Timestamp,
         beside: Batch,
-    ) -> Result<Received, Refusal> {
+    ) -> Result<FileOutcome, Refusal> {
         let wall = self.clock.now();
         let event = Payload::new()
             .with("by", json!(said.approver))
@@ -81,10 +84,10 @@ impl Kernel {
         batch.put.push(confirmed_until(self, until));
         self.commit_word(batch).await?;
         self.time.confirm(until);
-        Ok(Received::ClockConfirmed { until })
+        Ok(FileOutcome::ClockConfirmed { until })
     }
 
-    async fn end_run(&self, run: &RunId, by: &str, beside: Batch) -> Result<Received, Refusal> {
+    async fn end_run(&self, run: &RunId, by: &str, beside: Batch) -> Result<FileOutcome, Refusal> {
         let now = self.now();
         let subject = RevocationSubject::Run(run.clone());
         // It holds from here on, whether or not it can be recorded.
@@ -104,7 +107,7 @@ impl Kernel {
         batch.put.push(put);
         self.commit_word(batch).await?;
         self.end_all(&subject, by).await;
-        Ok(Received::RunEnded { run: run.clone() })
+        Ok(FileOutcome::RunEnded { run: run.clone() })
     }
 
     async fn revoke_request(
@@ -112,7 +115,7 @@ impl Kernel {
         id: &RequestId,
         by: &str,
         beside: Batch,
-    ) -> Result<Received, Refusal> {
+    ) -> Result<FileOutcome, Refusal> {
         if self.holds.get(id).is_none() {
             return Err(match self.phase(id) {
                 Some(_) => Rejection::AlreadyResolved.into(),
@@ -127,7 +130,7 @@ impl Kernel {
             detail: "an operator took it back".to_owned(),
         })
         .await?;
-        Ok(Received::RequestRevoked { request: id.clone() })
+        Ok(FileOutcome::RequestRevoked { request: id.clone() })
     }
 
     async fn commit_word(&self, batch: Batch) -> Result<(), Refusal> {

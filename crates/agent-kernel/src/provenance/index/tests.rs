@@ -136,13 +136,13 @@ fn what_somebody_vouches_for_already_is_not_written_down_again() {
 fn a_value_that_was_written_is_written_in_every_class_and_in_any_case() {
     let mut index = index();
     add(&mut index, Voucher::Written, &[Token::new(Class::Name, "Eve")]);
-    let told = [
+    let tokens = [
         Token::new(Class::Phrase, "eve"),
         Token::new(Class::Cued, "channel|eve"),
         Token::new(Class::Name, "bob"),
     ];
-    add(&mut index, Voucher::Trusted, &told);
-    let vouched = told.each_ref().map(|token| index.vouched(token).is_some());
+    add(&mut index, Voucher::Trusted, &tokens);
+    let vouched = tokens.each_ref().map(|token| index.vouched(token).is_some());
     assert_eq!(vouched, [false, false, true]);
 }
 
@@ -251,7 +251,7 @@ fn texts_that_were_heard_are_known_by_themselves() {
     let mut index = index();
     let said = std::sync::Arc::new(vec!["hello".to_owned()]);
     assert!(!index.has_heard(&said));
-    index.hear(&said);
+    index.note_user_texts(&said);
     assert!(index.has_heard(&said));
     assert!(!index.has_heard(&std::sync::Arc::new(vec!["hello".to_owned()])));
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Call, Caller, Invocation, Kernel, Received, Registry, block_on};
+use weaver_agent_kernel::{Call, Caller, FileOutcome, Invocation, Kernel, Registry, block_on};
 use weaver_gateway::config;
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_trace_store::{OpenOptions, SqliteLedger};
@@ -194,7 +194,7 @@ impl Desk {
     }
 
     /// Takes in what lies in the inbox, as the gateway does.
-    pub(crate) fn deliver(&self) -> Vec<Received> {
+    pub(crate) fn deliver(&self) -> Vec<FileOutcome> {
         let take = |path: &std::path::PathBuf| {
             let received = block_on(self.kernel.receive(&fs::read(path).unwrap()));
             fs::remove_file(path).unwrap();

@@ -1,4 +1,4 @@
-//! What items say of one another.
+//! Checks of the references between items.
 
 use std::collections::{BTreeMap, BTreeSet};
 

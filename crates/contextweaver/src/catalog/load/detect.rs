@@ -1,4 +1,4 @@
-//! Which format a text has.
+//! Detects the format of a catalog.
 
 use serde_json::Value;
 

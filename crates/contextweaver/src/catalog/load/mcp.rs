@@ -3,11 +3,14 @@
 use serde_json::{Value, json};
 use weaver_types::formats::{self, Format};
 
-use crate::catalog::load::Entry;
+use crate::catalog::load::CatalogEntry;
 use crate::catalog::{ItemKind, SelectableItem};
 use crate::error::CatalogError;
 
-pub(super) fn read(value: &Value, namespace: Option<&str>) -> Result<Vec<Entry>, CatalogError> {
+pub(super) fn read(
+    value: &Value,
+    namespace: Option<&str>,
+) -> Result<Vec<CatalogEntry>, CatalogError> {
     let inner = value.get("result").unwrap_or(value);
     let list = |key: &str| inner.get(key).and_then(Value::as_array);
     let tools = list("tools").or_else(|| inner.as_array());
@@ -27,7 +30,7 @@ pub(super) fn read(value: &Value, namespace: Option<&str>) -> Result<Vec<Entry>,
         let list = list.into_iter().flatten().enumerate();
         entries.extend(list.map(|(at, one)| {
             let place = format!("{kind} {at}");
-            Entry { place, item: read(one, namespace) }
+            CatalogEntry { place, item: read(one, namespace) }
         }));
     }
     Ok(entries)

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::catalog::load::Entry;
+use crate::catalog::load::CatalogEntry;
 use crate::catalog::load::operation::Operation;
 use crate::catalog::load::reference::Expander;
 use crate::catalog::shown;
@@ -10,7 +10,10 @@ use crate::error::CatalogError;
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
-pub(super) fn read(value: &Value, namespace: Option<&str>) -> Result<Vec<Entry>, CatalogError> {
+pub(super) fn read(
+    value: &Value,
+    namespace: Option<&str>,
+) -> Result<Vec<CatalogEntry>, CatalogError> {
     let version = value.get("openapi").and_then(Value::as_str).unwrap_or_default();
     if !version.starts_with("3.0") && !version.starts_with("3.1") {
         let found = value.get("swagger").and_then(Value::as_str).unwrap_or(version);
@@ -37,7 +40,7 @@ pub(super) fn read(value: &Value, namespace: Option<&str>) -> Result<Vec<Entry>,
             };
             let place = format!("{} {}", method.to_uppercase(), shown(path));
             let operation = Operation { method, path, value: operation, shared };
-            entries.push(Entry { place, item: operation.item(&namespace, &mut expander) });
+            entries.push(CatalogEntry { place, item: operation.item(&namespace, &mut expander) });
         }
     }
     Ok(entries)

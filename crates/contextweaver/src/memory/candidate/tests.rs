@@ -8,7 +8,7 @@ use weaver_types::{ManualClock, Timestamp};
 use super::super::candidate_cache::MAX_CACHED_BYTES;
 use super::super::process_records::ProcessRecords;
 use super::super::{
-    BundleParts, EpisodicStore, FactStore, Memory, MemoryBundle, Put, Recall, recall,
+    BundleParts, EpisodicStore, FactStore, Memory, MemoryBundle, PutOptions, Recall, recall,
 };
 use super::*;
 
@@ -25,7 +25,7 @@ fn tier(store: &Arc<ProcessRecords>, clock: &Arc<ManualClock>) -> Memory {
 fn step(memory: &Memory, clock: &ManualClock, (what, with): (u8, u8)) {
     let key = format!("k{}", with % 3);
     let (facts, episodes) = (FactStore::new(memory), EpisodicStore::new(memory));
-    let put = Put::new(format!("s{}", with % 2));
+    let put = PutOptions::new(format!("s{}", with % 2));
     let brief = put.clone().ttl(Duration::from_secs(u64::from(with)));
     // What cannot be done, such as one claim too many, changes nothing.
     match what % 8 {
@@ -74,9 +74,9 @@ fn what_is_kept_is_bounded_and_used() {
     let memory = tier(&store, &clock);
     let facts = FactStore::new(&memory);
     for n in 0..600 {
-        facts.state(&format!("k{n}"), json!("x".repeat(30_000)), &Put::default()).unwrap();
+        facts.state(&format!("k{n}"), json!("x".repeat(30_000)), &PutOptions::default()).unwrap();
     }
-    facts.state("brief", json!(1), &Put::default().ttl(Duration::from_secs(9))).unwrap();
+    facts.state("brief", json!(1), &PutOptions::default().ttl(Duration::from_secs(9))).unwrap();
     let first = memory.records.candidates(EntryKind::Fact).unwrap();
     let second = memory.records.candidates(EntryKind::Fact).unwrap();
     let same = first.iter().zip(&second).filter(|(a, b)| Arc::ptr_eq(a, b)).count();

@@ -26,7 +26,7 @@ pub(super) struct Pieces {
 struct Tokenizer {
     model: Model,
     #[serde(default)]
-    added_tokens: Vec<Added>,
+    added_tokens: Vec<AddedToken>,
 }
 
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ struct Model {
 }
 
 #[derive(Deserialize)]
-struct Added {
+struct AddedToken {
     id: u32,
     content: String,
 }

@@ -28,7 +28,7 @@ const EMPTY: &str = "empty";
 
 /// What keeps the denied paths from the child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Covering {
+pub(super) enum CoverMethod {
     /// Mounts over them.
     Mounts,
     /// No mount: the rules for files have to leave them out.

@@ -7,11 +7,11 @@ use landlock::{
     RestrictionStatus, Ruleset, RulesetAttr as _, RulesetCreated, RulesetError, Scope,
 };
 
-use super::cover::Covering;
+use super::cover::CoverMethod;
 use super::error::ProtectionError;
 use super::rules::Rules;
-use super::{Progress, denied};
-use crate::confine::{ConfineError, Confinement, Demand, Files, Network, Only, Protection};
+use super::{Progress, denied_paths};
+use crate::confine::{AllowedFiles, ConfineError, Confinement, Demand, Files, Network, Protection};
 
 /// The newest version whose rules were tried. A newer kernel enforces these.
 pub(super) const KNOWN: ABI = ABI::V7;
@@ -53,14 +53,14 @@ const DEVICES: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
 pub(super) fn restrict(
     confinement: &Confinement,
     program: Option<&Path>,
-    covering: Covering,
+    covering: CoverMethod,
     progress: &mut Progress,
 ) -> Result<(), ConfineError> {
     let named = matches!(confinement.files, Files::Only(_));
     let offline = confinement.network == Network::None;
     let separation = Separation { offline, apart: confinement.isolated || named || offline };
     let mut rules = match created(separation) {
-        Ok(created) => Rules::new(created, denied::places(&confinement.denied), covering),
+        Ok(created) => Rules::new(created, denied_paths::places(&confinement.denied), covering),
         Err(error) => {
             progress.step(Protection::Files, Err(error.into()));
             return Ok(());
@@ -117,7 +117,7 @@ fn allow(
     let Files::Only(only) = &confinement.files else {
         return rules.allow(Path::new("/"), all);
     };
-    let Only { read: to_read, write: to_write, execute: to_execute, system } = only;
+    let AllowedFiles { read: to_read, write: to_write, execute: to_execute, system } = only;
     if *system {
         let files = [(&PROGRAMS[..], execute), (&READ[..], read), (&DEVICES[..], write)];
         for (paths, access) in files {

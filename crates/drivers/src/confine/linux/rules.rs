@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use landlock::{AccessFs, BitFlags, PathBeneath, RulesetCreated, RulesetCreatedAttr as _};
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 
-use super::cover::Covering;
+use super::cover::CoverMethod;
 use super::files::KNOWN;
-use super::{denied, kernel_files};
+use super::{denied_paths, kernel_files};
 use crate::confine::ConfineError;
 
 /// The most entries of a folder that stands above a denied path.
@@ -23,14 +23,14 @@ const MOST: usize = 65_536;
 pub(super) struct Rules {
     ruleset: RulesetCreated,
     denied: BTreeSet<PathBuf>,
-    covering: Covering,
+    covering: CoverMethod,
 }
 
 impl Rules {
     pub(super) fn new(
         ruleset: RulesetCreated,
         denied: BTreeSet<PathBuf>,
-        covering: Covering,
+        covering: CoverMethod,
     ) -> Self {
         Self { ruleset, denied, covering }
     }
@@ -50,7 +50,7 @@ impl Rules {
             reason: error.to_string(),
         };
         // What mounts cover is not there any more.
-        let place = denied::settled(path);
+        let place = denied_paths::settled(path);
         if self.denied.iter().any(|denied| place.starts_with(denied)) {
             return Err(ConfineError::Denied { path: path.to_path_buf() });
         }
@@ -68,7 +68,7 @@ impl Rules {
         access: BitFlags<AccessFs>,
     ) -> Result<(), ConfineError> {
         let above = || self.denied.iter().any(|denied| denied.starts_with(path));
-        if self.covering == Covering::None && above() {
+        if self.covering == CoverMethod::None && above() {
             return self.allow_entries(&file, path, access);
         }
         let access = if kernel_files::is_closed(path) {

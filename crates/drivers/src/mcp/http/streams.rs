@@ -12,9 +12,9 @@ use tokio::time::{sleep, timeout};
 
 use super::super::error::McpError;
 use super::super::fault::{Fault, HttpFault};
-use super::super::message::{self, Answer, Incoming};
+use super::super::message::{self, IncomingMessage, RpcResult};
 use super::super::sse::SseDecoder;
-use super::{Exchange, HttpLink, Media, Sifted, media};
+use super::{Exchange, HttpLink, Media, StreamMessage, media};
 
 /// Most requests of the server that are answered during one of ours.
 const ANSWERS: usize = 100;
@@ -104,7 +104,7 @@ impl HttpLink {
         &self,
         response: Response,
         exchange: &Exchange<'_>,
-    ) -> Result<Answer, McpError> {
+    ) -> Result<RpcResult, McpError> {
         let (mut response, mut reading) = (response, StreamReading::default());
         loop {
             let broken = match self.read_stream(response, exchange, &mut reading).await {
@@ -123,7 +123,7 @@ impl HttpLink {
         mut response: Response,
         exchange: &Exchange<'_>,
         reading: &mut StreamReading,
-    ) -> Result<Option<Result<Answer, McpError>>, McpError> {
+    ) -> Result<Option<Result<RpcResult, McpError>>, McpError> {
         let mut decoder = SseDecoder::new(self.message_bytes);
         while let Some(chunk) = self.chunk(&mut response).await? {
             let events = decoder.push(&chunk);
@@ -131,13 +131,13 @@ impl HttpLink {
             for event in events.map_err(|_| self.inbox.malformed(Fault::LineTooLong))? {
                 reading.resumes = 0;
                 match self.sift(&event, exchange) {
-                    Sifted::Answer(answer) => return Ok(Some(answer)),
-                    Sifted::Aside(Some(reply)) if reading.answers < ANSWERS => {
+                    StreamMessage::Answer(answer) => return Ok(Some(answer)),
+                    StreamMessage::Aside(Some(reply)) if reading.answers < ANSWERS => {
                         reading.answers = reading.answers.saturating_add(1);
                         let _ = self.notify("", reply).await;
                     }
-                    Sifted::Aside(_) => {}
-                    Sifted::Noise => reading.garbage = reading.garbage.saturating_add(1),
+                    StreamMessage::Aside(_) => {}
+                    StreamMessage::Noise => reading.garbage = reading.garbage.saturating_add(1),
                 }
                 if reading.garbage >= self.garbage_limit {
                     let upstream = self.inbox.upstream().to_owned();
@@ -194,8 +194,10 @@ impl HttpLink {
             let Ok(events) = events else { return true };
             for event in events {
                 match message::classify(&event) {
-                    Incoming::Noise => self.inbox.count_noise(),
-                    Incoming::Reply { .. } | Incoming::Faulty { .. } => self.inbox.count_dropped(),
+                    IncomingMessage::Noise => self.inbox.count_noise(),
+                    IncomingMessage::Reply { .. } | IncomingMessage::Faulty { .. } => {
+                        self.inbox.count_dropped()
+                    }
                     other => {
                         if let Some(reply) = self.inbox.aside(other) {
                             let _ = self.notify("", reply).await;

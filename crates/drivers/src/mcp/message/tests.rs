@@ -4,7 +4,7 @@ use super::*;
 
 fn fault(text: &str) -> (Fault, Vec<u64>) {
     match classify(text.as_bytes()) {
-        Incoming::Faulty { fault, ids } => (fault, ids),
+        IncomingMessage::Faulty { fault, ids } => (fault, ids),
         other => panic!("{text}: {other:?}"),
     }
 }
@@ -51,7 +51,7 @@ fn log_lines_are_noise() {
         r#"{"level":"info","id":"x"}"#,
         "{half",
     ] {
-        assert!(matches!(classify(text.as_bytes()), Incoming::Noise), "{text}");
+        assert!(matches!(classify(text.as_bytes()), IncomingMessage::Noise), "{text}");
     }
 }
 
@@ -59,7 +59,8 @@ fn log_lines_are_noise() {
 fn a_result_keeps_its_bytes_and_every_field() {
     let raw = r#"{ "content":[],"tools":[1], "x" : 99999999999999999999}"#;
     let line = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{raw}}}"#);
-    let Incoming::Reply { id: Some(7), answer: Ok(reply) } = classify(line.as_bytes()) else {
+    let IncomingMessage::Reply { id: Some(7), answer: Ok(reply) } = classify(line.as_bytes())
+    else {
         panic!("not a reply")
     };
     assert_eq!(reply.raw(), raw);
@@ -132,9 +133,9 @@ fn rows_of_a_large_message_are_read_as_the_whole_would_be() {
         &format!(r#",{{"a":{}{}}}"#, "[".repeat(130), "]".repeat(130)),
     ] {
         let line = with_rows(rows);
-        let alone = strict::read(line.as_bytes());
+        let alone = strict_json::read(line.as_bytes());
         match (classify(line.as_bytes()), alone) {
-            (Incoming::Reply { answer: Ok(reply), .. }, Ok(whole)) => {
+            (IncomingMessage::Reply { answer: Ok(reply), .. }, Ok(whole)) => {
                 assert_eq!(*reply.value(), whole.value["result"], "{rows}");
                 assert_eq!(reply.findings().is_empty(), !whole.rounded, "{rows}");
                 let kept = reply.into_parts().1.map(|rows| rows.text().to_owned());
@@ -142,7 +143,7 @@ fn rows_of_a_large_message_are_read_as_the_whole_would_be() {
                 let is_tree = rows == ",1" || rows.contains("[[");
                 assert_eq!(kept, (!is_tree).then_some(written), "{rows}");
             }
-            (Incoming::Faulty { fault, ids }, Err(expected)) => {
+            (IncomingMessage::Faulty { fault, ids }, Err(expected)) => {
                 assert_eq!((fault, ids), (expected, vec![7]), "{rows}");
             }
             (incoming, _) => panic!("{rows}: {incoming:?}"),

@@ -8,9 +8,9 @@
 
 use serde_json::Value;
 
-use super::faithful::Masker;
 use super::part::{Excerpt, Part};
-use super::{pruned, table, text};
+use super::verbatim_content::Masker;
+use super::{pruned_json, table, text};
 use crate::content::{Content, Rows, Shape, ValueRenderer};
 use crate::redact::Redactor;
 use crate::spec::Limits;
@@ -46,9 +46,9 @@ pub(crate) fn of_content(
             next: None,
         },
         _ => match part.content {
-            Content::Json(value) => pruned::excerpt(value, part, limits, redactor, masker),
+            Content::Json(value) => pruned_json::excerpt(value, part, limits, redactor, masker),
             Content::Rows(rows) => {
-                pruned::excerpt(&rows.to_value(), part, limits, redactor, masker)
+                pruned_json::excerpt(&rows.to_value(), part, limits, redactor, masker)
             }
             _ => withheld("Nothing of it may be shown."),
         },

@@ -8,7 +8,7 @@ use super::*;
 use crate::content::Rows;
 use crate::spec::FrameBudget;
 
-/// What `look` makes of the limits of so many tokens and rows.
+/// What `look` makes of limits with this number of tokens and rows.
 pub(super) fn with_limits<T>(tokens: u32, rows: Option<u32>, look: impl FnOnce(&Limits) -> T) -> T {
     let call = CallId::parse("call_1").unwrap();
     let id = CapabilityId::parse("crm.list").unwrap();

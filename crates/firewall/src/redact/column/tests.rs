@@ -15,7 +15,7 @@ fn named(bytes: &[u8], cell: &Range<usize>) -> bool {
     let column = cells(lines.pop().unwrap(), separator).count() - 1;
     let whole = lines.get(usize::from(floor > 0)..).unwrap_or_default();
     let above = whole.iter().rev().take(LINES).map(|line| cells(line, separator).nth(column));
-    above.map_while(|cell| cell).any(|cell| is_heading(plain(cell), names))
+    above.map_while(|cell| cell).any(|cell| is_heading(unquoted(cell), names))
 }
 
 fn table() -> impl Strategy<Value = String> {

@@ -121,7 +121,7 @@ impl Entry {
     }
 
     /// The value within a text: a string without its quotes, anything else as it stood.
-    pub(super) fn plain(&self) -> Option<String> {
+    pub(super) fn unquoted(&self) -> Option<String> {
         Some(match self.json()? {
             Value::String(text) => text,
             _ => self.text()?.to_owned(),
@@ -181,12 +181,12 @@ mod tests {
     #[test]
     fn a_value_is_a_text_or_a_token_of_json() {
         let mut own = entry(ValueFamily::Personal, "17", &[]);
-        assert_eq!((own.json(), own.plain()), (Some(Value::from("17")), Some("17".to_owned())));
+        assert_eq!((own.json(), own.unquoted()), (Some(Value::from("17")), Some("17".to_owned())));
         own.form = Form::Json;
-        assert_eq!((own.json(), own.plain()), (Some(Value::from(17)), Some("17".to_owned())));
+        assert_eq!((own.json(), own.unquoted()), (Some(Value::from(17)), Some("17".to_owned())));
         own.keep("\"a\"");
-        assert_eq!((own.json(), own.plain()), (Some(Value::from("a")), Some("a".to_owned())));
+        assert_eq!((own.json(), own.unquoted()), (Some(Value::from("a")), Some("a".to_owned())));
         own.forget();
-        assert_eq!((own.json(), own.plain(), own.text()), (None, None, None));
+        assert_eq!((own.json(), own.unquoted(), own.text()), (None, None, None));
     }
 }

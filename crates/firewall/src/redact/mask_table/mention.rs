@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::redact::cut::Cut;
+use crate::redact::cut_reason::CutReason;
 use crate::redact::unmasked_view::MAX_MASK;
 
 /// Every stretch in square brackets that could be a mask: none holds another bracket.
@@ -18,7 +18,7 @@ pub(super) fn bracketed(text: &str) -> impl Iterator<Item = Range<usize>> {
 /// Whether a stretch in brackets can only be meant as a mask: one that says nothing of its value,
 /// or one of a kind that is known, however it was changed on the way.
 pub(super) fn is_meant(bracketed: &str, is_kind: impl Fn(&[u8]) -> bool) -> bool {
-    if Cut::is_marker(bracketed) {
+    if CutReason::is_marker(bracketed) {
         return true;
     }
     let inner = bracketed.trim_start_matches('[').trim_end_matches(']').trim();

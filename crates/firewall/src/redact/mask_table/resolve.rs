@@ -9,9 +9,9 @@ use weaver_text::escape;
 use weaver_types::MaskedValue;
 
 use super::entry::{Entry, Form};
-use super::known::MAX_GIVEN_OUT;
+use super::known_values::MAX_GIVEN_OUT;
 use super::mention::{bracketed, is_meant};
-use super::{LOOKALIKE, MaskTable, State, quoted};
+use super::{LOOKALIKE, MaskTable, State, quoted_values};
 
 /// The deepest value that is looked into; deeper arguments are refused elsewhere.
 const MAX_DEPTH: usize = 128;
@@ -31,7 +31,7 @@ pub struct UnknownMask {
 
 /// The arguments of a call with the values in place of their masks.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Resolved {
+pub struct ResolvedArguments {
     /// The arguments, where a mask stood in them; byte for byte what was masked stands in its
     /// place.
     pub arguments: Option<Value>,
@@ -46,7 +46,11 @@ pub struct Resolved {
 
 impl MaskTable {
     /// Resolves the masks in arguments. Values that are put in are not looked through again.
-    pub(crate) fn resolve(&self, arguments: &Value, is_kind: &dyn Fn(&[u8]) -> bool) -> Resolved {
+    pub(crate) fn resolve(
+        &self,
+        arguments: &Value,
+        is_kind: &dyn Fn(&[u8]) -> bool,
+    ) -> ResolvedArguments {
         let state = self.state();
         let mut resolver = Resolver {
             state: &state,
@@ -60,10 +64,10 @@ impl MaskTable {
         let value = resolver.value(arguments, 0);
         let Resolver { found, unknown, changed, grown, .. } = resolver;
         if grown > MAX_GROWTH || state.would_exceed(found.keys()) {
-            return Resolved { unknown, too_much: true, ..Resolved::default() };
+            return ResolvedArguments { unknown, too_much: true, ..ResolvedArguments::default() };
         }
         let masked = found.into_values().filter(|one| one.kind != LOOKALIKE).collect();
-        Resolved { arguments: changed.then_some(value), masked, unknown, too_much: false }
+        ResolvedArguments { arguments: changed.then_some(value), masked, unknown, too_much: false }
     }
 
     /// A text that a model saw, with the values in place of their masks.
@@ -72,7 +76,7 @@ impl MaskTable {
         let state = self.state();
         with_values(text, |mask, range, from| {
             let entry = state.entry(mask)?;
-            Some(entry.within(text, range, from, entry.plain()?))
+            Some(entry.within(text, range, from, entry.unquoted()?))
         })
     }
 
@@ -82,8 +86,8 @@ impl MaskTable {
     pub fn hide<'t>(&self, text: &'t str, masked: &[MaskedValue]) -> Cow<'t, str> {
         let state = self.state();
         let entries = masked.iter().filter_map(|one| state.entry(&one.mask));
-        let values = entries.filter_map(|entry| Some((entry.plain()?, entry.mask.as_str())));
-        quoted::hide(text, values)
+        let values = entries.filter_map(|entry| Some((entry.unquoted()?, entry.mask.as_str())));
+        quoted_values::hide(text, values)
     }
 }
 
@@ -111,12 +115,14 @@ impl Entry {
         text: &str,
         range: Range<usize>,
         from: usize,
-        plain: String,
+        unquoted: String,
     ) -> (Range<usize>, String) {
         let token = self.text().filter(|_| self.form == Form::Json);
         let before = text.get(from..range.start).unwrap_or_default();
         let after = text.get(range.end..).unwrap_or_default();
-        let Some((token, quote)) = token.zip(quote(before, after)) else { return (range, plain) };
+        let Some((token, quote)) = token.zip(quote(before, after)) else {
+            return (range, unquoted);
+        };
         // JSON in a string of JSON: the token is escaped as its quotes are.
         let levels = quote.trailing_zeros();
         let token = (0..levels).fold(token.to_owned(), |token, _| escaped(&token));
@@ -216,14 +222,15 @@ impl<'a> Resolver<'a> {
     fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         with_values(text, |mask, range, from| {
             let entry = self.state.entry(mask);
-            let Some((entry, plain)) = entry.and_then(|entry| Some((entry, entry.plain()?))) else {
+            let Some((entry, unquoted)) = entry.and_then(|entry| Some((entry, entry.unquoted()?)))
+            else {
                 self.note_unknown(mask);
                 return None;
             };
             if self.grown > MAX_GROWTH {
                 return None;
             }
-            let (range, value) = entry.within(text, range, from, plain);
+            let (range, value) = entry.within(text, range, from, unquoted);
             self.use_of(mask, value.len());
             Some((range, value))
         })

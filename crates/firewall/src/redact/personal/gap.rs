@@ -1,4 +1,4 @@
-//! What may stand between a word and a number that it speaks of.
+//! The text that may stand between a word and the number that it describes.
 
 use super::cluster::{before, byte};
 

@@ -1,8 +1,8 @@
-//! What a name tells about the value that it is given.
+//! Classifies a name by the kind of secret that it announces.
 
 use std::sync::LazyLock;
 
-use super::foreign;
+use super::folded_name;
 use crate::redact::lexicon::Lexicon;
 use crate::redact::validate::words;
 
@@ -122,18 +122,18 @@ pub(super) fn secret_kind(name: &[u8]) -> Option<SecretKind> {
     if name.is_ascii() {
         return tells_in_ascii(name);
     }
-    if foreign::is_password(name) {
+    if folded_name::is_password(name) {
         return Some(SecretKind::Password);
     }
-    tells_in_ascii(foreign::FoldedName::of(name).as_bytes())
+    tells_in_ascii(folded_name::FoldedName::of(name).as_bytes())
 }
 
 /// True for a word for a password where one would stand as a value: `"password": "Mot de passe"`.
 pub(super) fn is_label(value: &[u8]) -> bool {
-    if foreign::is_password(value) {
+    if folded_name::is_password(value) {
         return true;
     }
-    let folded = foreign::FoldedName::of(value);
+    let folded = folded_name::FoldedName::of(value);
     let letters: Vec<u8> =
         folded.as_bytes().iter().copied().filter(u8::is_ascii_alphabetic).collect();
     letters.len() > 3 && LEXICON.look(&letters).whole & PASSWORD != 0
@@ -144,7 +144,7 @@ pub(super) fn is_password_heading(heading: &[u8]) -> bool {
     if secret_kind(heading) == Some(SecretKind::Password) {
         return true;
     }
-    let folded = foreign::FoldedName::of(heading);
+    let folded = folded_name::FoldedName::of(heading);
     let letters: Vec<u8> =
         folded.as_bytes().iter().copied().filter(u8::is_ascii_alphabetic).collect();
     LEXICON.look(&letters).ends & PASSWORD != 0

@@ -1,4 +1,4 @@
-//! How random a token looks.
+//! Estimates how random a token looks.
 
 use super::byte;
 

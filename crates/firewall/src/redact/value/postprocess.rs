@@ -1,4 +1,4 @@
-//! What becomes of texts once they are redacted.
+//! Processes texts after their redaction: cuts them, escapes them, or leaves them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 use crate::redact::PlainWords;
 
 /// What was left out, by kind.
-pub(crate) type Omitted = BTreeMap<&'static str, u64>;
+pub(crate) type OmissionCounts = BTreeMap<&'static str, u64>;
 
 /// What becomes of a string after it was redacted, and the order in which fields are taken.
 pub(crate) trait Postprocess {
     /// A redacted string, as it goes into the result.
-    fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut Omitted) -> Cow<'t, str>;
+    fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut OmissionCounts) -> Cow<'t, str>;
     /// The same for a brief text.
     fn plain_words<'t>(
         &mut self,
         text: &'t str,
         how: PlainWords,
-        omitted: &mut Omitted,
+        omitted: &mut OmissionCounts,
     ) -> Cow<'t, str>;
     /// Of a brief name: true when it goes into the result as it is, with nothing to tell of it, so
     /// that there is no need to ask again.
@@ -33,11 +33,16 @@ pub(crate) trait Postprocess {
 pub(super) struct NoPostprocess;
 
 impl Postprocess for NoPostprocess {
-    fn string<'t>(&mut self, redacted: Cow<'t, str>, _: &mut Omitted) -> Cow<'t, str> {
+    fn string<'t>(&mut self, redacted: Cow<'t, str>, _: &mut OmissionCounts) -> Cow<'t, str> {
         redacted
     }
 
-    fn plain_words<'t>(&mut self, text: &'t str, _: PlainWords, _: &mut Omitted) -> Cow<'t, str> {
+    fn plain_words<'t>(
+        &mut self,
+        text: &'t str,
+        _: PlainWords,
+        _: &mut OmissionCounts,
+    ) -> Cow<'t, str> {
         Cow::Borrowed(text)
     }
 

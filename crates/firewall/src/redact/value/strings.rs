@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::nested::{self, RedactedJsonText};
+use super::nested_json::{self, RedactedJsonText};
 use super::postprocess::NoPostprocess;
 use super::{
     Bounds, FieldName, MAX_IN_CONTEXT, Postprocess, ValueRedactor, in_context, is_token, join,
@@ -36,12 +36,12 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
 
     /// Whether a text is JSON in which something is hidden by its name, or which is too deep.
     pub(super) fn hides_in(&mut self, text: &str, depth: usize) -> bool {
-        if !nested::may_be_json(text) {
+        if !nested_json::may_be_json(text) {
             return false;
         }
         // No mask is given out for what is only looked at.
-        let plain = self.redactor.plain();
-        self.within(&plain, |walk| walk.unpacked(text, depth).is_some())
+        let without_masks = self.redactor.without_masks();
+        self.within(&without_masks, |walk| walk.unpacked(text, depth).is_some())
     }
 
     /// A text of JSON with its hidden fields masked where they stand, so that its layout stays;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Number, Value, json};
 
 use super::number::{MIN_DIGITS, is_small};
-use super::{Bounds, Cut, FieldName, MASK, NoPostprocess, ValueRedactor};
+use super::{Bounds, CutReason, FieldName, MASK, NoPostprocess, ValueRedactor};
 use crate::redact::field::{FieldMeaning, Names};
 use crate::redact::{Counts, Redactor};
 
@@ -89,7 +89,7 @@ fn json_in_json_has_an_end() {
         value = json!({"b": value.to_string()});
     }
     let out = redacted(&value).to_string();
-    assert!(!out.contains("plover") && out.contains(&Cut::Strings(4).to_string()), "{out}");
+    assert!(!out.contains("plover") && out.contains(&CutReason::Strings(4).to_string()), "{out}");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn what_lies_too_deep_is_left_out() {
     let deep = (0..200).fold(json!("plover"), |value, _| json!([value]));
     let mut counts = Counts::new();
     let out = REDACTOR.value(&deep, &mut counts).to_string();
-    assert!(!out.contains("plover") && out.contains(&Cut::Depth(128).to_string()));
+    assert!(!out.contains("plover") && out.contains(&CutReason::Depth(128).to_string()));
     assert_eq!(counts["depth"], 1);
     let deep = (0..200).fold(json!("plover"), |value, _| json!({ "a": value }));
     assert!(!redacted(&deep).to_string().contains("plover"));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::{Contract, Driver};
 use weaver_drivers::McpDriver;
-use weaver_drivers::confine::Enforced;
+use weaver_drivers::confine::EnforcedConfinement;
 use weaver_drivers::mcp::{Connection, ListedTool, McpError};
 use weaver_types::{Capability, CapabilityId, EventKind};
 
@@ -73,7 +73,7 @@ impl Entry {
             let fields = fields([
                 ("upstream", json!(self.name)),
                 ("tools", json!(count)),
-                ("confinement", json!(connection.enforced().map(Enforced::to_json))),
+                ("confinement", json!(connection.enforced().map(EnforcedConfinement::to_json))),
                 ("left_out", json!(left_out.iter().take(MAX_LEFT_OUT).collect::<Vec<_>>())),
             ]);
             note(gateway, EventKind::UpstreamReady, fields).await;

@@ -1,4 +1,4 @@
-//! What must hold in matches and limits beyond the form.
+//! Validates matches and limits beyond their form.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use weaver_faults::story::{self, Acknowledged};
+use weaver_faults::story::{self, Acknowledgement};
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::{Batch, BlobStore, Durability, Ledger, LedgerError};
 
@@ -48,10 +48,10 @@ fn session(path: &str, batches: u64, pause: Option<u64>) -> Result<(), LedgerErr
 
 fn append(ledger: &SqliteLedger, number: u64) -> Result<(), LedgerError> {
     let receipt = patiently(|| story::append(ledger, number))?;
-    say(&Acknowledged::new(number, story::level(number), &receipt).line());
+    say(&Acknowledgement::new(number, story::level(number), &receipt).line());
     if story::is_before_barrier(number) {
         let receipt = patiently(|| ledger.commit(Batch::new(Durability::Disk)).wait())?;
-        say(&Acknowledged::new(number, Durability::Disk, &receipt).line());
+        say(&Acknowledgement::new(number, Durability::Disk, &receipt).line());
     }
     Ok(())
 }

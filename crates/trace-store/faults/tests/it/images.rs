@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use weaver_faults::image::{Disk, Image, Loss};
-use weaver_faults::story::{self, Acknowledged, Recovered, check};
+use weaver_faults::story::{self, Acknowledgement, RecoveredStore, check};
 use weaver_faults::trace::Step;
 use weaver_types::ledger::{Durability, Head};
 
@@ -18,16 +18,16 @@ struct Bench {
     folder: TempDir,
     /// The heads that were given out.
     heads: Vec<Head>,
-    seen: BTreeMap<u64, Result<Recovered, String>>,
+    seen: BTreeMap<u64, Result<RecoveredStore, String>>,
 }
 
 impl Bench {
-    fn new(acknowledged: &[Acknowledged]) -> Self {
+    fn new(acknowledged: &[Acknowledgement]) -> Self {
         let heads = acknowledged.iter().map(|one| one.head.clone()).collect();
         Self { folder: folder(), heads, seen: BTreeMap::new() }
     }
 
-    fn open(&mut self, image: &Image) -> Result<Recovered, String> {
+    fn open(&mut self, image: &Image) -> Result<RecoveredStore, String> {
         let mut hasher = DefaultHasher::new();
         image.hash(&mut hasher);
         let Self { folder, heads, seen } = self;
@@ -79,13 +79,13 @@ fn replay(steps: &[Step], mut disk: Disk, from: usize) -> Findings {
         if index < from {
             continue;
         }
-        let acknowledged: Vec<_> = said.lines().filter_map(Acknowledged::parse).collect();
+        let acknowledged: Vec<_> = said.lines().filter_map(Acknowledgement::parse).collect();
         for loss in losses(&disk, index) {
             findings.images += 1;
             let place = || format!("after step {index} {loss:?} {}", short(step));
             match bench.open(&disk.crash(loss)) {
                 Err(error) => findings.broken.push(format!("{}: {error}", place())),
-                Ok(Recovered { size }) => {
+                Ok(RecoveredStore { size }) => {
                     let lost = story::lost(&acknowledged, size, loss != Loss::None);
                     if !lost.is_empty() {
                         findings.losses.push(format!("{}: {lost:?} of {size}", place()));
@@ -109,12 +109,12 @@ fn losses(disk: &Disk, index: usize) -> Vec<Loss> {
     [Loss::None, Loss::All].into_iter().chain(torn).collect()
 }
 
-fn acknowledged_in(steps: &[Step]) -> Vec<Acknowledged> {
+fn acknowledged_in(steps: &[Step]) -> Vec<Acknowledgement> {
     let said = steps.iter().filter_map(|step| match step {
         Step::Said(text) => Some(text.as_str()),
         _ => None,
     });
-    said.collect::<String>().lines().filter_map(Acknowledged::parse).collect()
+    said.collect::<String>().lines().filter_map(Acknowledgement::parse).collect()
 }
 
 fn short(step: &Step) -> String {
@@ -202,7 +202,7 @@ fn the_shim_sees_what_the_ledger_does() {
             Step::Write { path, .. } if *path == log => clean = false,
             Step::Sync(path) if *path == log => clean = true,
             Step::Said(line) => {
-                let Some(said) = Acknowledged::parse(line.trim_end()) else { continue };
+                let Some(said) = Acknowledgement::parse(line.trim_end()) else { continue };
                 if said.durability == Durability::Disk {
                     assert!(clean, "{line} before its sync");
                     synced += 1;

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use weaver_faults::story::{self, Acknowledged, check};
+use weaver_faults::story::{self, Acknowledgement, check};
 
 use crate::support::{Draw, LEDGER, append, folder, long};
 
 /// Kills `append` after `acks` acknowledgements and `pause`; gives all that it acknowledged.
-fn killed(ledger: &Path, acks: usize, pause: Duration) -> Vec<Acknowledged> {
+fn killed(ledger: &Path, acks: usize, pause: Duration) -> Vec<Acknowledgement> {
     let mut child = Command::new(append())
         .args([ledger.to_str().unwrap(), "1000", "1000"])
         .stdin(Stdio::null())
@@ -31,7 +31,7 @@ fn killed(ledger: &Path, acks: usize, pause: Duration) -> Vec<Acknowledged> {
     lines.extend(std::iter::from_fn(line));
     // A torn last line was not heard.
     let whole = lines.iter().filter_map(|line| line.strip_suffix('\n'));
-    whole.map(|line| Acknowledged::parse(line).expect(line)).collect()
+    whole.map(|line| Acknowledgement::parse(line).expect(line)).collect()
 }
 
 /// On the real disk, unlike the other tests. `WEAVER_FAULTS_LONG=1` kills 500 times.

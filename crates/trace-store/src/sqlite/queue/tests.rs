@@ -1,7 +1,7 @@
 use super::*;
 
-fn prepared(bytes: usize) -> Prepared {
-    Prepared { bytes, ..Prepared::default() }
+fn prepared(bytes: usize) -> PreparedBatch {
+    PreparedBatch { bytes, ..PreparedBatch::default() }
 }
 
 #[test]
@@ -62,11 +62,11 @@ fn a_writer_that_is_gone_leaves_nobody_waiting() {
 
 #[test]
 fn a_caller_takes_what_is_small_and_not_synced_and_leaves_the_rest_in_its_order() {
-    let synced = Prepared {
+    let synced = PreparedBatch {
         batch: std::sync::Arc::new(weaver_types::ledger::Batch::new(Durability::Disk)),
         ..prepared(1)
     };
-    let small = || Prepared {
+    let small = || PreparedBatch {
         batch: std::sync::Arc::new(weaver_types::ledger::Batch::new(Durability::Os)),
         ..prepared(1)
     };
@@ -77,7 +77,7 @@ fn a_caller_takes_what_is_small_and_not_synced_and_leaves_the_rest_in_its_order(
     tickets.push(queue.submit(synced, None));
     assert!(queue.take_for_caller().is_empty(), "the thread waits for the disk");
     assert_eq!(queue.take().len(), 2);
-    tickets.push(queue.enqueue(Prepared { bytes: CALLER_BYTES + 1, ..small() }, None));
+    tickets.push(queue.enqueue(PreparedBatch { bytes: CALLER_BYTES + 1, ..small() }, None));
     assert!(queue.take_for_caller().is_empty(), "it takes long");
     assert_eq!(queue.take().len(), 1);
     tickets.extend((0..=CALLER_BATCHES).map(|_| queue.enqueue(small(), None)));
@@ -87,7 +87,7 @@ fn a_caller_takes_what_is_small_and_not_synced_and_leaves_the_rest_in_its_order(
 #[test]
 fn what_is_deferred_goes_with_the_next_and_is_work_once_nothing_comes() {
     let queue = Queue::default();
-    let small = || Prepared {
+    let small = || PreparedBatch {
         batch: std::sync::Arc::new(weaver_types::ledger::Batch::new(Durability::Os)),
         ..prepared(1)
     };
@@ -102,7 +102,7 @@ fn what_is_deferred_goes_with_the_next_and_is_work_once_nothing_comes() {
     assert_eq!(queue.wait(None), QueueEvent::Work, "nothing came");
     assert_eq!(queue.take().len(), 1);
     assert_eq!(queue.wait(Some(Duration::ZERO)), QueueEvent::Idle);
-    tickets.push(queue.enqueue(Prepared { bytes: CALLER_BYTES, ..small() }, None));
+    tickets.push(queue.enqueue(PreparedBatch { bytes: CALLER_BYTES, ..small() }, None));
     queue.defer();
     assert!(queue.lock().unwrap().has_urgent(), "a large one is not left to a caller");
     assert_eq!(queue.take().len(), 1);
@@ -175,9 +175,9 @@ fn a_group_ends_at_so_many_bytes() {
     assert!(queue.is_empty() && queue.take().is_empty());
 }
 
-fn small(bytes: usize) -> Prepared {
+fn small(bytes: usize) -> PreparedBatch {
     let batch = weaver_types::ledger::Batch::new(Durability::Os);
-    Prepared { batch: std::sync::Arc::new(batch), ..prepared(bytes) }
+    PreparedBatch { batch: std::sync::Arc::new(batch), ..prepared(bytes) }
 }
 
 #[test]

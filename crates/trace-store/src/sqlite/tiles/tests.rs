@@ -1,7 +1,7 @@
 use super::*;
 use crate::merkle::{Tree, verify_consistency, verify_inclusion};
 
-/// A file whose log has so many leaves and nothing but leaves.
+/// A file whose log has the given number of leaves and nothing else.
 fn large(size: u64) -> (Connection, Tree) {
     let db = Connection::open_in_memory().unwrap();
     schema::create(&db, &weaver_types::OsRandom).unwrap();

@@ -1,4 +1,4 @@
-//! What keeps the ledger from being written for a while: another process, a full disk.
+//! Outages: what keeps the ledger from being written for a while, such as a full disk.
 
 use std::time::Duration;
 

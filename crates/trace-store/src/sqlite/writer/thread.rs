@@ -1,4 +1,4 @@
-//! What the writer's thread does.
+//! The loop of the writer's thread.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Stop;
 use crate::canonical::buffer::Buffer;
-use crate::canonical::plain::plain_bytes;
+use crate::canonical::unescaped_text::plain_bytes;
 
 /// The key of a member that begins with the brace or the comma before it, where it is a plain text.
 fn key_of(member: &[u8]) -> Option<&[u8]> {

@@ -5,7 +5,7 @@ use serde::ser::Serialize;
 use super::Stop;
 use super::order::arrange;
 use crate::canonical::buffer::Buffer;
-use crate::canonical::plain::{head, is_plain_name};
+use crate::canonical::unescaped_text::{head, is_plain_name};
 use crate::canonical::{MAX_DEPTH, Profile};
 
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Out {
 }
 
 impl Out {
-    /// An output with room for so many bytes.
+    /// An output with a capacity in bytes.
     pub(super) fn new(profile: Profile, room: usize) -> Self {
         let most = if profile == Profile::Foreign { u64::MAX } else { 1 << 53 };
         Self { bytes: Buffer::with_room(room), most, depth: 0 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::corpus::Evasion;
 use super::score::Part;
-use super::unowned::is_unowned;
+use super::unowned_values::is_unowned;
 use super::weaver::{Answer, Weaver};
 
 /// How many were caught, by the way in which they are hidden.
@@ -65,7 +65,7 @@ fn place(evasion: &Evasion) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::weaver::Found;
+    use super::super::weaver::MaskedSpan;
     use super::*;
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
                 text: String::new(),
                 spans: places
                     .iter()
-                    .map(|(start, end)| Found {
+                    .map(|(start, end)| MaskedSpan {
                         start: *start,
                         end: *end,
                         kind: String::new(),

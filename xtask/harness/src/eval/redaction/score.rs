@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::corpus::{Case, Gold};
-use super::unowned::is_unowned;
-use super::weaver::{Answer, Found};
+use super::unowned_values::is_unowned;
+use super::weaver::{Answer, MaskedSpan};
 
 /// The source of texts that hold nothing, made to look as if they did.
 pub const HARD: &str = "hard-negative";
@@ -104,7 +104,7 @@ impl Score {
         })
     }
 
-    fn add_labelled(&mut self, case: &Case, regions: &[Found]) {
+    fn add_labelled(&mut self, case: &Case, regions: &[MaskedSpan]) {
         for gold in &case.spans {
             let caught = regions.iter().any(|r| r.start <= gold.start && gold.end <= r.end);
             let value = part(&case.text, gold.start, gold.end);
@@ -138,7 +138,7 @@ impl Score {
         }
     }
 
-    fn note_wrong(&mut self, case: &Case, regions: &[Found]) {
+    fn note_wrong(&mut self, case: &Case, regions: &[MaskedSpan]) {
         for region in regions {
             let value = part(&case.text, region.start, region.end);
             let (source, rule, by) = (&case.source, &case.rule, &region.rule);
@@ -160,10 +160,10 @@ impl Score {
 }
 
 /// Masked places, joined where they meet; the first of them gives type and rule.
-fn regions(spans: &[Found]) -> Vec<Found> {
+fn regions(spans: &[MaskedSpan]) -> Vec<MaskedSpan> {
     let mut spans = spans.to_vec();
     spans.sort_by_key(|span| (span.start, span.end));
-    let mut out: Vec<Found> = Vec::new();
+    let mut out: Vec<MaskedSpan> = Vec::new();
     for span in spans {
         match out.last_mut() {
             Some(last) if span.start <= last.end => last.end = last.end.max(span.end),
@@ -181,8 +181,8 @@ fn part(text: &str, start: usize, end: usize) -> String {
 mod tests {
     use super::*;
 
-    fn found(start: usize, end: usize, kind: &str) -> Found {
-        Found { start, end, kind: kind.to_owned(), rule: "r".to_owned() }
+    fn found(start: usize, end: usize, kind: &str) -> MaskedSpan {
+        MaskedSpan { start, end, kind: kind.to_owned(), rule: "r".to_owned() }
     }
 
     fn gold(start: usize, end: usize, kind: &str) -> Gold {
@@ -194,7 +194,7 @@ mod tests {
         Case { text, spans, ignore, source: source.to_owned(), ..Case::default() }
     }
 
-    fn score(case: &Case, spans: Vec<Found>) -> Score {
+    fn score(case: &Case, spans: Vec<MaskedSpan>) -> Score {
         let mut score = Score::default();
         score.add(case, &Answer { text: String::new(), spans });
         score

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::marked::Text;
+use super::marked_texts::Text;
 use super::score::{Class, Part, Score};
 use super::weaver::Weaver;
 

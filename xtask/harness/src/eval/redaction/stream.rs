@@ -72,7 +72,7 @@ fn sizes(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::corpus::Gold;
-    use super::super::weaver::Found;
+    use super::super::weaver::MaskedSpan;
     use super::*;
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
             text: text.to_owned(),
             spans: places
                 .iter()
-                .map(|(start, end)| Found {
+                .map(|(start, end)| MaskedSpan {
                     start: *start,
                     end: *end,
                     kind: String::new(),

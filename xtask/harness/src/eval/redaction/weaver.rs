@@ -12,7 +12,7 @@ use crate::{process, workspace};
 
 /// A masked place, in characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct MaskedSpan {
     pub start: usize,
     pub end: usize,
     pub kind: String,
@@ -23,7 +23,7 @@ pub struct Found {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     pub text: String,
-    pub spans: Vec<Found>,
+    pub spans: Vec<MaskedSpan>,
 }
 
 /// The command.
@@ -97,7 +97,7 @@ fn answer(line: &str) -> Result<Answer> {
         let offset = |key: &str| span[key].as_u64().and_then(|n| usize::try_from(n).ok());
         let word = |key: &str| span[key].as_str().unwrap_or_default().to_owned();
         let (start, end) = offset("start").zip(offset("end")).context("a span has no offsets")?;
-        Ok(Found { start, end, kind: word("type"), rule: word("rule") })
+        Ok(MaskedSpan { start, end, kind: word("type"), rule: word("rule") })
     });
     Ok(Answer { text, spans: spans.collect::<Result<_>>()? })
 }

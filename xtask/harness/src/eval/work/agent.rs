@@ -4,8 +4,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::place::Place;
-use super::session::{Session, Way};
-use super::shown::{self, Shown};
+use super::session::{Session, ToolAccess};
+use super::shown_result::{self, ShownResult};
 use super::tokens;
 
 /// A reader gives up after so many further looks into one result.
@@ -32,7 +32,7 @@ pub struct Agent<'a> {
     pub place: &'a Place,
     pub cost: Cost,
     /// What was shown last, for the report of a failure.
-    pub last: Shown,
+    pub last: ShownResult,
     browsed: String,
     /// The progress of the last call.
     pub progress: usize,
@@ -42,7 +42,7 @@ impl<'a> Agent<'a> {
     /// An agent that knows the tools of the session's list only.
     pub fn new(session: &'a mut Session, place: &'a Place) -> Self {
         let cost = Cost { list_tokens: session.list_tokens, ..Cost::default() };
-        let (last, browsed) = (Shown::default(), String::new());
+        let (last, browsed) = (ShownResult::default(), String::new());
         Self { session, place, cost, last, browsed, progress: 0 }
     }
 
@@ -50,11 +50,11 @@ impl<'a> Agent<'a> {
     ///
     /// # Errors
     /// When the tool cannot be found or the connection breaks. A tool's own error is shown.
-    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<Shown> {
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<ShownResult> {
         match self.session.way {
-            Way::Direct => self.ask(tool, &arguments),
-            Way::Proxy => self.ask(&tool.replacen('.', "__", 1), &arguments),
-            Way::Gateway => {
+            ToolAccess::Direct => self.ask(tool, &arguments),
+            ToolAccess::Proxy => self.ask(&tool.replacen('.', "__", 1), &arguments),
+            ToolAccess::Gateway => {
                 self.discover(tool, &arguments)?;
                 let request = json!({ "capability": tool, "arguments": arguments });
                 self.ask("tool_execute", &request)
@@ -64,13 +64,13 @@ impl<'a> Agent<'a> {
 
     /// Looks further into a result, as it says itself, until the fact is shown. `words` are what
     /// a reader who does not know the fact would look for.
-    pub fn find(&mut self, shown: &mut Shown, words: &str, fact: &str) -> Result<()> {
+    pub fn find(&mut self, shown: &mut ShownResult, words: &str, fact: &str) -> Result<()> {
         let mut before = None;
         for _ in 0..MAX_LOOKS {
             if shown.says(fact) {
                 return Ok(());
             }
-            let Some(next) = shown::next_call(&shown.next, words) else { break };
+            let Some(next) = shown_result::next_call(&shown.next, words) else { break };
             // The same look again shows the same again.
             if before.as_ref() == Some(&next) {
                 break;
@@ -83,7 +83,7 @@ impl<'a> Agent<'a> {
     }
 
     /// The result shows the fact.
-    pub fn sees(&mut self, shown: &Shown, fact: &str) -> Result<()> {
+    pub fn sees(&mut self, shown: &ShownResult, fact: &str) -> Result<()> {
         if !shown.says(fact) {
             self.last = shown.clone();
             bail!("not shown: `{fact}`");
@@ -92,7 +92,7 @@ impl<'a> Agent<'a> {
     }
 
     /// The result is no error, and shows all the facts.
-    pub fn reads(&mut self, tool: &str, arguments: Value, facts: &[&str]) -> Result<Shown> {
+    pub fn reads(&mut self, tool: &str, arguments: Value, facts: &[&str]) -> Result<ShownResult> {
         let shown = self.call(tool, arguments)?;
         ensure!(!shown.is_error, "`{tool}` failed");
         for fact in facts {
@@ -109,28 +109,28 @@ impl<'a> Agent<'a> {
     }
 
     /// The line with these words, as it was shown.
-    pub fn line(&mut self, shown: &Shown, words: &str) -> Result<String> {
+    pub fn line(&mut self, shown: &ShownResult, words: &str) -> Result<String> {
         self.last = shown.clone();
         let line = shown.line(words).with_context(|| format!("no line with `{words}` shown"))?;
         Ok(line.to_owned())
     }
 
     /// The text between two others, as it was shown.
-    pub fn between(&mut self, shown: &Shown, before: &str, after: &str) -> Result<String> {
+    pub fn between(&mut self, shown: &ShownResult, before: &str, after: &str) -> Result<String> {
         self.last = shown.clone();
         let text = shown.between(before, after);
         Ok(text.with_context(|| format!("nothing shown behind `{before}`"))?.to_owned())
     }
 
     /// Replaces a text of a file of the task.
-    pub fn edit(&mut self, file: &str, old: &str, new: &str) -> Result<Shown> {
+    pub fn edit(&mut self, file: &str, old: &str, new: &str) -> Result<ShownResult> {
         let edits = json!([{ "oldText": old, "newText": new }]);
         let path = self.place.file(file);
         self.reads("filesystem.edit_file", json!({ "path": path, "edits": edits }), &[])
     }
 
     /// Reads a file of the task.
-    pub fn read(&mut self, file: &str) -> Result<Shown> {
+    pub fn read(&mut self, file: &str) -> Result<ShownResult> {
         let path = self.place.file(file);
         self.reads("filesystem.read_text_file", json!({ "path": path }), &[])
     }
@@ -163,7 +163,7 @@ impl<'a> Agent<'a> {
         if let Ok(result) = &answer.body {
             self.cost.list_tokens += tokens::of_result(result)?;
         }
-        for text in Shown::of(&answer).texts {
+        for text in ShownResult::of(&answer).texts {
             ensure!(self.browsed.len() + text.len() <= MAX_BROWSED, "tool_browse shows too much");
             self.browsed.push_str(&text);
             self.browsed.push('\n');
@@ -171,7 +171,7 @@ impl<'a> Agent<'a> {
         Ok(())
     }
 
-    fn ask(&mut self, name: &str, arguments: &Value) -> Result<Shown> {
+    fn ask(&mut self, name: &str, arguments: &Value) -> Result<ShownResult> {
         let answer = self.session.ask(name, arguments)?;
         self.cost.calls += 1;
         self.progress = answer.progress;
@@ -179,7 +179,7 @@ impl<'a> Agent<'a> {
             Ok(result) => tokens::of_result(result)?,
             Err(error) => tokens::of_text(error["message"].as_str().unwrap_or_default())?,
         };
-        let shown = Shown::of(&answer);
+        let shown = ShownResult::of(&answer);
         self.last = shown.clone();
         Ok(shown)
     }
@@ -209,9 +209,10 @@ mod tests {
 
     #[test]
     fn a_fact_that_is_not_shown_fails_the_task_and_is_named() {
-        let (mut session, place) = (Session::closed(Way::Gateway), place());
+        let (mut session, place) = (Session::closed(ToolAccess::Gateway), place());
         let mut agent = Agent::new(&mut session, &place);
-        let mut shown = Shown { texts: vec!["port = 8443".to_owned()], ..Shown::default() };
+        let mut shown =
+            ShownResult { texts: vec!["port = 8443".to_owned()], ..ShownResult::default() };
         assert!(agent.sees(&shown, "8443").is_ok());
         assert!(agent.find(&mut shown, "port", "8443").is_ok());
         for failed in [agent.sees(&shown, "workers"), agent.find(&mut shown, "workers", "workers")]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use xshell::Shell;
 
 use super::agent::Agent;
-use super::session::{Session, Setting, Way};
+use super::session::{Session, Setting, ToolAccess};
 use super::{TestBed, posture_trusts, tasks};
 use crate::child;
 use crate::counterparts::cache::Cache;
@@ -83,11 +83,11 @@ impl TestBed {
             place: &self.place,
             folder: &folder,
         };
-        let mut session = Session::open(&setting, Way::Gateway)?;
+        let mut session = Session::open(&setting, ToolAccess::Gateway)?;
         for task in tasks::all().iter().skip(half).step_by(2) {
             self.place.reset(&self.template)?;
             session.leave()?;
-            session = Session::open(&setting, Way::Gateway)?;
+            session = Session::open(&setting, ToolAccess::Gateway)?;
             if let Err(error) = (task.script)(&mut Agent::new(&mut session, &self.place)) {
                 eprintln!("{}: {error:#}", task.name);
             }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use super::agent::{Agent, Cost};
 use super::place::{self, Place};
-use super::session::{Session, Setting, Way};
+use super::session::{Session, Setting, ToolAccess};
 use super::state::{self, State};
 use super::task::{Contracts, Task};
 use crate::counterparts::cache::Cache;
@@ -33,7 +33,7 @@ pub struct Measure<'a> {
 /// One task in one way.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    pub way: Way,
+    pub way: ToolAccess,
     /// Why the task is not done, and the beginning of what was shown last.
     pub failure: Option<String>,
     pub cost: Cost,
@@ -57,7 +57,7 @@ pub struct TaskResult {
 
 impl Measure<'_> {
     /// Runs all tasks.
-    pub fn run(&self, tasks: &[Task], ways: &[Way]) -> Result<Vec<TaskResult>> {
+    pub fn run(&self, tasks: &[Task], ways: &[ToolAccess]) -> Result<Vec<TaskResult>> {
         let mut results = Vec::new();
         for group in tasks.chunk_by(|a, b| a.group == b.group) {
             let mut of_group: Vec<TaskResult> = Vec::new();
@@ -65,7 +65,7 @@ impl Measure<'_> {
             for &way in ways {
                 let runs = self.group(group, way)?;
                 for (at, (mut outcome, state)) in runs.into_iter().enumerate() {
-                    if let Some(before) = direct.get(at).filter(|_| way != Way::Direct) {
+                    if let Some(before) = direct.get(at).filter(|_| way != ToolAccess::Direct) {
                         outcome.differences = state::differences(before, &state);
                     } else {
                         let Some(task) = group.get(at) else { continue };
@@ -82,7 +82,7 @@ impl Measure<'_> {
         Ok(results)
     }
 
-    fn group(&self, tasks: &[Task], way: Way) -> Result<Vec<(Outcome, State)>> {
+    fn group(&self, tasks: &[Task], way: ToolAccess) -> Result<Vec<(Outcome, State)>> {
         let Some(first) = tasks.first() else { return Ok(Vec::new()) };
         let trust = match first.contracts {
             Contracts::Plain => &self.trusts.plain,

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::measure::{Outcome, TaskResult};
-use super::session::Way;
+use super::session::ToolAccess;
 
 /// A bound and what was measured.
 pub struct Line {
-    pub way: Way,
+    pub way: ToolAccess,
     pub what: &'static str,
     pub bound: f64,
     pub seen: f64,
@@ -26,7 +26,7 @@ impl Line {
 
 /// One way beside the direct one, over the tasks that both did.
 struct Comparison {
-    way: Way,
+    way: ToolAccess,
     /// Tasks that the direct way did, and those of them that this way did.
     tasks: (usize, usize),
     calls: f64,
@@ -38,11 +38,17 @@ struct Comparison {
 
 /// All lines of acceptance.
 pub fn acceptance(results: &[TaskResult]) -> Vec<Line> {
-    let direct =
-        results.iter().filter(|result| outcome(result, Way::Direct).is_some_and(Outcome::is_done));
+    let direct = results
+        .iter()
+        .filter(|result| outcome(result, ToolAccess::Direct).is_some_and(Outcome::is_done));
     let done = ratio(direct.count(), results.len());
-    let mut lines =
-        vec![Line { way: Way::Direct, what: "tasks done", bound: 1.0, seen: done, at_least: true }];
+    let mut lines = vec![Line {
+        way: ToolAccess::Direct,
+        what: "tasks done",
+        bound: 1.0,
+        seen: done,
+        at_least: true,
+    }];
     for of in comparisons(results) {
         let most = |what, bound, seen| Line { way: of.way, what, bound, seen, at_least: false };
         let done = ratio(of.tasks.1, of.tasks.0);
@@ -56,7 +62,7 @@ pub fn acceptance(results: &[TaskResult]) -> Vec<Line> {
         lines.push(most("calls / direct, discovery apart", 1.15, of.calls));
         lines.push(most("tokens of results / direct", 1.05, of.result_tokens));
         lines.push(most("the same, median task", 1.2, of.median_result_tokens));
-        if of.way == Way::Gateway {
+        if of.way == ToolAccess::Gateway {
             lines.push(most("tokens with tool lists / direct", 0.5, of.all_tokens));
         }
         let differing = u32::try_from(of.differing).unwrap_or(u32::MAX);
@@ -156,15 +162,15 @@ pub fn json(results: &[TaskResult]) -> Value {
 fn comparisons(results: &[TaskResult]) -> Vec<Comparison> {
     ways(results)
         .into_iter()
-        .filter(|way| *way != Way::Direct)
+        .filter(|way| *way != ToolAccess::Direct)
         .map(|way| compare(results, way))
         .collect()
 }
 
-fn compare(results: &[TaskResult], way: Way) -> Comparison {
+fn compare(results: &[TaskResult], way: ToolAccess) -> Comparison {
     let with_both = results
         .iter()
-        .filter_map(|result| Some((outcome(result, Way::Direct)?, outcome(result, way)?)));
+        .filter_map(|result| Some((outcome(result, ToolAccess::Direct)?, outcome(result, way)?)));
     let by_direct: Vec<_> = with_both.filter(|(direct, _)| direct.is_done()).collect();
     let both: Vec<_> = by_direct.iter().filter(|(_, other)| other.is_done()).collect();
     let sums = |pick: fn(&Outcome) -> usize| {
@@ -187,12 +193,12 @@ fn compare(results: &[TaskResult], way: Way) -> Comparison {
     }
 }
 
-fn ways(results: &[TaskResult]) -> Vec<Way> {
+fn ways(results: &[TaskResult]) -> Vec<ToolAccess> {
     let outcomes = results.first().map(|result| result.outcomes.as_slice()).unwrap_or_default();
     outcomes.iter().map(|outcome| outcome.way).collect()
 }
 
-fn outcome(result: &TaskResult, way: Way) -> Option<&Outcome> {
+fn outcome(result: &TaskResult, way: ToolAccess) -> Option<&Outcome> {
     result.outcomes.iter().find(|outcome| outcome.way == way)
 }
 
@@ -207,15 +213,15 @@ mod tests {
     use super::*;
     use crate::eval::work::agent::Cost;
 
-    fn outcome(way: Way, tokens: usize) -> Outcome {
+    fn outcome(way: ToolAccess, tokens: usize) -> Outcome {
         let cost = Cost { calls: 1, result_tokens: tokens, ..Cost::default() };
         Outcome { way, failure: None, cost, differences: Vec::new() }
     }
 
     fn results(change: impl Fn(&mut Outcome)) -> Vec<TaskResult> {
-        let mut gateway = outcome(Way::Gateway, 40);
+        let mut gateway = outcome(ToolAccess::Gateway, 40);
         change(&mut gateway);
-        vec![TaskResult { name: "a", outcomes: vec![outcome(Way::Direct, 100), gateway] }]
+        vec![TaskResult { name: "a", outcomes: vec![outcome(ToolAccess::Direct, 100), gateway] }]
     }
 
     fn missed(results: &[TaskResult]) -> Vec<&'static str> {

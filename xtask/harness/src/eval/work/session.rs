@@ -26,7 +26,7 @@ const CLIENT: &str = "\"$@\"\nexit $?\n";
 
 /// How a client reaches the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
+pub enum ToolAccess {
     /// The client talks with every server.
     Direct,
     /// `weaver serve` with its three tools.
@@ -35,7 +35,7 @@ pub enum Way {
     Proxy,
 }
 
-impl Way {
+impl ToolAccess {
     /// Its name in tables and on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ pub struct Setting<'a> {
 
 /// The open connections of one way.
 pub struct Session {
-    pub way: Way,
+    pub way: ToolAccess,
     /// The tokens of all tools that the client is told of at the start.
     pub list_tokens: usize,
     connections: BTreeMap<String, Connection>,
@@ -68,11 +68,11 @@ pub struct Session {
 
 impl Session {
     /// Starts all servers, behind the gateway or by themselves, and lists their tools.
-    pub fn open(setting: &Setting<'_>, way: Way) -> Result<Self> {
+    pub fn open(setting: &Setting<'_>, way: ToolAccess) -> Result<Self> {
         fs::create_dir_all(setting.folder)?;
         let mut session = Self { way, list_tokens: 0, connections: BTreeMap::new(), stop: None };
         match way {
-            Way::Direct => {
+            ToolAccess::Direct => {
                 for server in &server::ALL {
                     let mut words = server.command(setting.cache, setting.place).into_iter();
                     let mut command = setting.cache.command(words.next().unwrap_or_default());
@@ -82,7 +82,7 @@ impl Session {
                     session.connections.insert(server.name.to_owned(), connection);
                 }
             }
-            Way::Gateway | Way::Proxy => {
+            ToolAccess::Gateway | ToolAccess::Proxy => {
                 let file = setting.folder.join("weaver.toml");
                 fs::write(&file, config(setting, way))?;
                 let client = setting.folder.join("client.sh");
@@ -106,7 +106,7 @@ impl Session {
 
     /// A session in which nothing can be called.
     #[cfg(test)]
-    pub fn closed(way: Way) -> Self {
+    pub fn closed(way: ToolAccess) -> Self {
         Self { way, list_tokens: 0, connections: BTreeMap::new(), stop: None }
     }
 
@@ -122,8 +122,8 @@ impl Session {
     fn is_complete(&mut self) -> Result<bool> {
         let Some(connection) = self.connections.get_mut("") else { return Ok(true) };
         Ok(match self.way {
-            Way::Direct => true,
-            Way::Proxy => {
+            ToolAccess::Direct => true,
+            ToolAccess::Proxy => {
                 let tools = connection.tools()?;
                 let names = || tools.iter().filter_map(|tool| tool["name"].as_str());
                 let listed = |server: &Server| {
@@ -131,7 +131,7 @@ impl Session {
                 };
                 server::ALL.iter().all(listed)
             }
-            Way::Gateway => {
+            ToolAccess::Gateway => {
                 let answer = connection.call("tool_browse", &json!({}))?;
                 !answer.body.unwrap_or_default().to_string().contains("still starting")
             }
@@ -141,8 +141,10 @@ impl Session {
     /// Calls a tool: `server.tool` in the direct way, the name as it is otherwise.
     pub fn ask(&mut self, name: &str, arguments: &Value) -> Result<Answer> {
         let (server, tool) = match self.way {
-            Way::Direct => name.split_once('.').with_context(|| format!("no server: {name}"))?,
-            Way::Gateway | Way::Proxy => ("", name),
+            ToolAccess::Direct => {
+                name.split_once('.').with_context(|| format!("no server: {name}"))?
+            }
+            ToolAccess::Gateway | ToolAccess::Proxy => ("", name),
         };
         match self.connections.get_mut(server) {
             Some(connection) => connection.call(tool, arguments),
@@ -167,7 +169,7 @@ impl Session {
 }
 
 /// The text of `weaver.toml`.
-fn config(setting: &Setting<'_>, way: Way) -> String {
+fn config(setting: &Setting<'_>, way: ToolAccess) -> String {
     let section = |pairs: &[(&str, toml::Value)]| -> toml::Value {
         let pairs = pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
         pairs.collect::<toml::Table>().into()

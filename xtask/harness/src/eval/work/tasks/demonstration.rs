@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
 use crate::eval::work::agent::Agent;
-use crate::eval::work::shown::Shown;
+use crate::eval::work::shown_result::ShownResult;
 use crate::eval::work::task::{Script, Task, group};
 
 /// The tasks.
@@ -79,7 +79,7 @@ fn scripts() -> Vec<(&'static str, Script)> {
     ]
 }
 
-fn block(agent: &mut Agent<'_>, shown: &Shown, kind: &str) -> Result<Value> {
+fn block(agent: &mut Agent<'_>, shown: &ShownResult, kind: &str) -> Result<Value> {
     agent.last = shown.clone();
     let found = shown.blocks.iter().find(|block| block["type"] == kind);
     found.cloned().ok_or_else(|| anyhow::anyhow!("no block of type `{kind}` shown"))

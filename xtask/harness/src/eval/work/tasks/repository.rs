@@ -99,7 +99,9 @@ fn scripts() -> Vec<(&'static str, Script)> {
 }
 
 /// The texts with a line's end behind each, so that the last line has one too.
-fn with_end(mut shown: crate::eval::work::shown::Shown) -> crate::eval::work::shown::Shown {
+fn with_end(
+    mut shown: crate::eval::work::shown_result::ShownResult,
+) -> crate::eval::work::shown_result::ShownResult {
     shown.texts.iter_mut().for_each(|text| text.push('\n'));
     shown
 }

@@ -1,0 +1,137 @@
+//! One registered capability: what executes it, and how it stood at first.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+
+use weaver_policy::{ContractError, PolicySet};
+use weaver_types::{Capability, Digest};
+
+use super::search::BagOfWords;
+use super::suspicion::suspicions;
+use crate::driver::Driver;
+use crate::error::RegistryError;
+use crate::schema_check::SchemaCheck;
+
+/// A registered capability.
+pub struct RegisteredCapability {
+    pub(crate) capability: Arc<Capability>,
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) arguments: SchemaCheck,
+    pub(crate) results: SchemaCheck,
+    /// Where its results come from: the server that its driver speaks to, or the namespace of its
+    /// id where the driver stands for none.
+    pub(crate) origin: Arc<str>,
+    /// The capability under the contracts that were last asked about.
+    effective: Mutex<Option<(Digest, Arc<Capability>)>>,
+    /// What was registered first under its id.
+    first: RwLock<Arc<Capability>>,
+    /// It came after its namespace was settled, and nobody approved it since.
+    late: AtomicBool,
+    /// What is suspect in the words of its server.
+    suspicions: BTreeSet<String>,
+    /// Its words, for a search.
+    bag: OnceLock<BagOfWords>,
+}
+
+impl RegisteredCapability {
+    pub(super) fn new(
+        capability: Capability,
+        driver: Arc<dyn Driver>,
+    ) -> Result<Self, RegistryError> {
+        let capability = Arc::new(capability);
+        let arguments = SchemaCheck::of_arguments(&capability)?;
+        let results = SchemaCheck::of_results(&capability)?;
+        let (effective, bag) = (Mutex::new(None), OnceLock::new());
+        let first = RwLock::new(Arc::clone(&capability));
+        let origin = origin(capability.id().as_str(), driver.name());
+        let (late, suspicions) = (AtomicBool::new(false), suspicions(&capability));
+        Ok(Self {
+            capability,
+            driver,
+            arguments,
+            results,
+            origin,
+            effective,
+            first,
+            late,
+            suspicions,
+            bag,
+        })
+    }
+
+    pub(super) fn bag(&self) -> &BagOfWords {
+        self.bag.get_or_init(|| BagOfWords::new(&self.capability))
+    }
+
+    /// The capability with its signed contract applied; computed once for each contracts document.
+    ///
+    /// # Errors
+    /// [`ContractError`]; the capability must then not be offered.
+    pub fn effective(&self, policy: &PolicySet) -> Result<Arc<Capability>, ContractError> {
+        let contracts = policy.basis().contracts;
+        let Ok(mut cached) = self.effective.lock() else {
+            return policy.effective(&self.capability).map(Arc::new);
+        };
+        if let Some((of, capability)) = cached.as_ref()
+            && *of == contracts
+        {
+            return Ok(Arc::clone(capability));
+        }
+        let capability = Arc::new(policy.effective(&self.capability)?);
+        *cached = Some((contracts, Arc::clone(&capability)));
+        Ok(capability)
+    }
+
+    /// The live version of the capability, before the signed contracts are applied to it.
+    #[must_use]
+    pub fn capability(&self) -> &Capability {
+        &self.capability
+    }
+
+    /// The version that was registered first under this id, or approved since. Every call is
+    /// compared with it.
+    #[must_use]
+    pub fn registered(&self) -> Arc<Capability> {
+        Arc::clone(&self.first())
+    }
+
+    /// The same, borrowed under its lock.
+    pub(crate) fn first(&self) -> RwLockReadGuard<'_, Arc<Capability>> {
+        self.first.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is suspect in the words of its server, each as `kind in place`.
+    pub(crate) fn suspicions(&self) -> &BTreeSet<String> {
+        &self.suspicions
+    }
+
+    /// True when it came after its namespace was settled, and nobody approved it since.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_late(&self, late: bool) {
+        self.late.store(late, Ordering::Release);
+    }
+
+    pub(super) fn set_registered(&self, first: Arc<Capability>) {
+        match self.first.write() {
+            Ok(mut slot) => *slot = first,
+            Err(poisoned) => *poisoned.into_inner() = first,
+        }
+    }
+
+    /// The fingerprint at registration.
+    #[must_use]
+    pub fn fingerprint(&self) -> Digest {
+        self.first().fingerprint()
+    }
+}
+
+fn origin(id: &str, driver: &str) -> Arc<str> {
+    match driver.contains(':') {
+        true => Arc::from(driver),
+        false => Arc::from(format!("{driver}:{}", id.split('.').next().unwrap_or(id))),
+    }
+}

@@ -1,0 +1,187 @@
+//! JSON that is too large: fewer items of each list, shorter texts, fewer levels, in this order,
+//! until it fits. What is left out is counted where it stood.
+
+use serde_json::{Value, json};
+
+use super::part::{Excerpt, Part};
+use super::verbatim_content::Masker;
+use crate::content::ValueRenderer;
+use crate::redact::Redactor;
+use crate::redact::value::Bounds;
+use crate::spec::Limits;
+
+/// How much of each list, text and level is tried, from most to least. A tree keeps its names as
+/// long as it can: levels go last.
+const STEPS: [(usize, usize, usize); 14] = [
+    (usize::MAX, 4_000, 64),
+    (1_000, 1_000, 64),
+    (300, 400, 64),
+    (100, 200, 64),
+    (50, 120, 64),
+    (25, 80, 64),
+    (12, 60, 64),
+    (6, 60, 64),
+    (6, 40, 8),
+    (6, 40, 5),
+    (4, 40, 4),
+    (3, 30, 3),
+    (3, 30, 2),
+    (2, 20, 1),
+];
+
+/// The deepest path that is named.
+const MAX_PATH: usize = 8;
+
+/// The value, pruned until it fits.
+pub(super) fn excerpt(
+    value: &Value,
+    part: &Part<'_>,
+    limits: &Limits,
+    redactor: &Redactor,
+    masker: &mut Masker<'_>,
+) -> Excerpt {
+    let mut last = String::new();
+    for (items, cell, depth) in STEPS {
+        let bounds =
+            Bounds { depth, fields: items.max(40), items: items.min(limits.rows), prunes: true };
+        let mut renderer = ValueRenderer::with_bounds(redactor, limits, bounds, cell);
+        let shown = match value {
+            Value::Object(map) => Value::Object(renderer.object(map, 0)),
+            other => renderer.value(other, None, 0),
+        };
+        let text = shown.to_string();
+        if part.space.holds(&text, limits) {
+            let counts = renderer.counts();
+            let cut = counts.keys().any(|kind| kind.ends_with("_omitted") || kind == "text_cut");
+            masker.add(counts);
+            return Excerpt {
+                text,
+                note: cut.then(|| "Shortened: `…` marks what is left out.".to_owned()),
+                next: cut.then(|| largest_part(value, items, limits)),
+            };
+        }
+        last = text;
+    }
+    let text =
+        weaver_text::escape::shorten(&last, part.space.tokens.saturating_mul(2)).into_owned();
+    Excerpt {
+        text,
+        note: Some("Shortened: most of it is left out.".to_owned()),
+        next: Some(json!({ "view": "paths" })),
+    }
+}
+
+/// The query for the largest part of a value, which is the one that was shortened: what lies behind
+/// the items that are shown of a long list, or the part itself.
+fn largest_part(value: &Value, shown: usize, limits: &Limits) -> Value {
+    let mut path = String::new();
+    let mut at = value;
+    for _ in 0..MAX_PATH {
+        match at {
+            Value::Object(map) => {
+                let seen = map.iter().filter(|(key, _)| limits.admits(key));
+                let Some((key, inner)) = seen.max_by_key(|(_, value)| weight(value)) else { break };
+                if key.contains(['.', '[', ']', '"', '\\']) {
+                    break;
+                }
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(key);
+                at = inner;
+            }
+            Value::Array(items) if items.len() > shown => {
+                path.push_str(&format!("[{shown}:{}]", items.len()));
+                break;
+            }
+            Value::Array(items) => {
+                let largest = items.iter().enumerate().max_by_key(|(_, item)| weight(item));
+                let Some((number, item)) = largest.filter(|(_, item)| weight(item) > 1) else {
+                    break;
+                };
+                path.push_str(&format!("[{number}]"));
+                at = item;
+            }
+            _ => break,
+        }
+    }
+    json!({ "view": "get", "args": { "path": path } })
+}
+
+/// How large a part is, at a glance.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.len().saturating_mul(16),
+        Value::Object(map) => {
+            let inner = map.values().map(|value| match value {
+                Value::Array(items) => items.len().saturating_mul(16),
+                Value::Object(map) => map.len().saturating_mul(16),
+                Value::String(text) => text.len(),
+                _ => 1,
+            });
+            inner.fold(0, usize::saturating_add)
+        }
+        Value::String(text) => text.len(),
+        _ => 1,
+    }
+}
+
+/// The value with at most `items` items in each list, at every depth.
+pub(super) fn with_lists_of(value: &Value, items: usize) -> Value {
+    match value {
+        Value::Array(list) => {
+            list.iter().take(items).map(|value| with_lists_of(value, items)).collect()
+        }
+        Value::Object(map) => Value::Object(
+            map.iter().map(|(key, value)| (key.clone(), with_lists_of(value, items))).collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::with_limits;
+    use super::*;
+
+    #[test]
+    fn the_largest_part_is_named_by_its_path() {
+        let path = |value: Value, shown: usize| {
+            let query = with_limits(8_000, None, |limits| largest_part(&value, shown, limits));
+            query["args"]["path"].as_str().unwrap().to_owned()
+        };
+        let list = json!({ "a": [1, 2, 3], "b": 1 });
+        assert_eq!((path(list.clone(), 2), path(list, 3)), ("a[2:3]".to_owned(), "a".to_owned()));
+        assert_eq!(path(json!({ "a": [1, "abc", 3] }), 3), "a[1]");
+        assert_eq!(path(json!({ "a": { "b": ["x"], "c": "text" }, "d": "x" }), 9), "a.b");
+        assert_eq!(path(json!({ "a": { "b.c": "a long text" } }), 9), "a");
+        assert_eq!(path(json!([1, 2, 3]), 1), "[1:3]");
+        assert_eq!(path(json!("text"), 1), "");
+    }
+
+    #[test]
+    fn the_weight_of_a_part_grows_with_its_items_and_texts() {
+        for (value, expected) in [
+            (json!("abcd"), 4),
+            (json!(17), 1),
+            (json!(null), 1),
+            (json!([]), 0),
+            (json!(["abcd", 2, 3]), 48),
+            (json!({}), 0),
+            (json!({ "list": [1, 2], "map": { "a": 1 }, "text": "abc", "number": 5 }), 52),
+        ] {
+            assert_eq!(weight(&value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn lists_are_cut_at_every_depth() {
+        let value = json!({ "a": [[1, 2, 3], { "b": [4, 5] }, 6], "c": "text" });
+        assert_eq!(
+            with_lists_of(&value, 2),
+            json!({ "a": [[1, 2], { "b": [4, 5] }], "c": "text" })
+        );
+        assert_eq!(with_lists_of(&value, 0), json!({ "a": [], "c": "text" }));
+        assert_eq!(with_lists_of(&value, 3), value);
+    }
+}

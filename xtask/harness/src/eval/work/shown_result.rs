@@ -1,0 +1,216 @@
+//! What a model sees of one result, and how the gateway says where the rest is.
+
+use serde_json::{Value, json};
+
+use super::client::Answer;
+
+const NAME: &str = "tool_view";
+/// The most that is printed of what was shown in a task that failed.
+const MAX_PRINTED: usize = 2048;
+
+/// A result as a script reads it.
+#[derive(Clone, Debug, Default)]
+pub struct ShownResult {
+    /// The texts, in order; those of further views are added at the end.
+    pub texts: Vec<String>,
+    /// The blocks that are no text.
+    pub blocks: Vec<Value>,
+    pub is_error: bool,
+    /// Calls that show more, by the words of the result.
+    pub next: Vec<Value>,
+}
+
+impl ShownResult {
+    /// What is seen of an answer.
+    pub fn of(answer: &Answer) -> Self {
+        let result = match &answer.body {
+            Ok(result) => result,
+            Err(error) => {
+                let message = error["message"].as_str().unwrap_or_default().to_owned();
+                return Self { texts: vec![message], is_error: true, ..Self::default() };
+            }
+        };
+        let mut shown = Self { is_error: result["isError"] == true, ..Self::default() };
+        for block in result["content"].as_array().into_iter().flatten() {
+            match block["text"].as_str().filter(|_| block["type"] == "text") {
+                Some(text) => shown.add_text(text),
+                None => shown.add_block(block),
+            }
+        }
+        if shown.texts.is_empty()
+            && let Some(structured) = result.get("structuredContent")
+        {
+            shown.add_text(&structured.to_string());
+        }
+        shown
+    }
+
+    /// Adds what a further view showed. Where that names no next call there is none.
+    pub fn add(&mut self, more: Self) {
+        self.texts.extend(more.texts);
+        self.blocks.extend(more.blocks);
+        self.next = more.next;
+    }
+
+    /// Whether a text holds the fact.
+    pub fn says(&self, fact: &str) -> bool {
+        self.texts.iter().any(|text| text.contains(fact))
+    }
+
+    /// The first line that holds these words, as it was shown, without its end.
+    pub fn line(&self, words: &str) -> Option<&str> {
+        let lines = self.texts.iter().flat_map(|text| text.split('\n'));
+        lines.map(|line| line.strip_suffix('\r').unwrap_or(line)).find(|line| line.contains(words))
+    }
+
+    /// What stands behind `before` and before `after`, as it was shown.
+    pub fn between(&self, before: &str, after: &str) -> Option<&str> {
+        self.texts.iter().find_map(|text| {
+            let (_, rest) = text.split_once(before)?;
+            rest.split_once(after).map(|(found, _)| found)
+        })
+    }
+
+    /// The beginning of all that was shown, for a person.
+    pub fn beginning(&self) -> String {
+        let all = self.texts.join("\n");
+        let end = all.floor_char_boundary(MAX_PRINTED);
+        all.get(..end).unwrap_or_default().to_owned()
+    }
+
+    fn add_text(&mut self, text: &str) {
+        if let Some(frame) = Frame::read(text) {
+            self.texts.extend(frame.texts);
+            self.next.extend(frame.next);
+            return;
+        }
+        self.next.extend(named_calls(text));
+        self.texts.push(text.to_owned());
+    }
+
+    fn add_block(&mut self, block: &Value) {
+        if let Some(text) = block["resource"]["text"].as_str() {
+            self.texts.push(text.to_owned());
+        }
+        self.blocks.push(block.clone());
+    }
+}
+
+/// The arguments of every `tool_view {…}` that a text names, in order.
+pub fn named_calls(text: &str) -> Vec<Value> {
+    let mut calls = Vec::new();
+    for (at, _) in text.match_indices(NAME) {
+        let Some(rest) = text.get(at + NAME.len()..) else { continue };
+        let rest = rest.trim_start_matches([' ', '`', ':']);
+        if rest.starts_with('{')
+            && let Some(Ok(call)) = serde_json::Deserializer::from_str(rest).into_iter().next()
+        {
+            let call: Value = call;
+            if call["handle"].is_string() {
+                calls.push(call);
+            }
+        }
+    }
+    calls
+}
+
+/// The call that a reader who looks for some words would make next.
+pub fn next_call(calls: &[Value], words: &str) -> Option<Value> {
+    let search = calls.iter().find(|call| call["view"] == "search");
+    let mut call = search.or(calls.last())?.clone();
+    if search.is_some() {
+        call["args"]["text"] = words.into();
+    }
+    Some(call)
+}
+
+/// A result inside of a JSON object, as builds of the gateway answered that had no other form.
+struct Frame {
+    texts: Vec<String>,
+    next: Option<Value>,
+}
+
+impl Frame {
+    fn read(text: &str) -> Option<Self> {
+        let envelope: Value = serde_json::from_str(text).ok()?;
+        let frame = envelope.get("frame")?;
+        let mut texts: Vec<String> = Vec::new();
+        for fact in frame["facts"].as_array().into_iter().flatten() {
+            texts.extend(fact.as_str().map(str::to_owned));
+        }
+        for row in frame["table"].as_array().into_iter().flatten() {
+            let value = row["value"].as_str().or(row["text"].as_str()).map(str::to_owned);
+            texts.push(value.unwrap_or_else(|| row.to_string()));
+        }
+        let handle = &frame["handle"];
+        let cut = texts.iter().any(|text| text.contains("full data via handle"));
+        let searchable =
+            handle["views"].as_array().is_some_and(|all| all.contains(&"search".into()));
+        let id = &handle["handle_id"];
+        let next = (cut && id.is_string()).then(|| match searchable {
+            true => json!({ "handle": id, "view": "search", "args": { "text": "" } }),
+            false => json!({ "handle": id }),
+        });
+        Some(Self { texts, next })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_call_is_read_out_of_the_words() {
+        let text = "first {\n… 90 lines left out; to see them: \
+            `tool_view {\"handle\":\"hdl_1\",\"view\":\"lines\",\"args\":{\"start\":120}}`";
+        let call = json!({ "handle": "hdl_1", "view": "lines", "args": { "start": 120 } });
+        assert_eq!(named_calls(text), std::slice::from_ref(&call));
+        assert_eq!(next_call(std::slice::from_ref(&call), "x"), Some(call));
+        let bare = "more: tool_view {\"handle\":\"hdl_2\"}.";
+        assert_eq!(named_calls(bare), [json!({ "handle": "hdl_2" })]);
+        assert!(named_calls("use tool_view to see `{}`").is_empty());
+        assert_eq!(next_call(&[], "x"), None);
+    }
+
+    #[test]
+    fn a_result_inside_of_a_frame_is_read_with_its_table() {
+        let handle = json!({ "handle_id": "hdl_1", "views": ["search"] });
+        let facts = json!(["a…", "… (9 more characters; full data via handle)"]);
+        let frame = json!({ "frame": { "facts": facts, "handle": handle } });
+        let table = json!({ "frame": { "table": [{ "line": 7, "value": "port = 1" }] } });
+        let content = [frame, table].map(|v| json!({ "type": "text", "text": v.to_string() }));
+        let answer = Answer { body: Ok(json!({ "content": content })), progress: 0 };
+        let shown = ShownResult::of(&answer);
+        assert_eq!(shown.line("port"), Some("port = 1"));
+        let next = next_call(&shown.next, "b").unwrap();
+        assert_eq!((&next["view"], &next["args"]["text"]), (&json!("search"), &json!("b")));
+    }
+
+    #[test]
+    fn a_search_that_is_named_is_made_with_the_words() {
+        let calls = [
+            json!({ "handle": "h", "view": "search", "args": { "text": "…" } }),
+            json!({ "handle": "h", "view": "lines" }),
+        ];
+        let found = next_call(&calls, "port").unwrap();
+        assert_eq!((&found["view"], &found["args"]["text"]), (&json!("search"), &json!("port")));
+    }
+
+    #[test]
+    fn an_error_of_the_protocol_is_shown_as_an_error() {
+        let answer = Answer { body: Err(json!({ "code": -1, "message": "no such" })), progress: 0 };
+        let shown = ShownResult::of(&answer);
+        assert!(shown.is_error && shown.says("no such"));
+    }
+
+    #[test]
+    fn a_line_is_copied_as_it_was_shown() {
+        let shown = ShownResult {
+            texts: vec!["a\r\nmail: [EMAIL_1]\r\n".to_owned()],
+            ..ShownResult::default()
+        };
+        assert_eq!(shown.line("mail"), Some("mail: [EMAIL_1]"));
+        assert_eq!(shown.between("[", "]"), Some("EMAIL_1"));
+        assert_eq!(shown.line("absent"), None);
+    }
+}

@@ -1,0 +1,145 @@
+//! A type or a module has a noun for its name: no participle, adverb or pronoun stands alone.
+//!
+//! Such a word says how a thing came about (`Sealed`, `Taken`) and not what it is. A variant of an
+//! enum may have one, since it names a state. Code that is compiled for tests alone is exempt.
+
+use super::finding::Finding;
+use super::rust_text::{code, is_ident, without_tests};
+use super::sizes::is_test_module;
+use super::tree::Tree;
+
+const RULE: &str = "refused name";
+const REMEDY: &str = "use the term of the field, or two words that say what it holds";
+
+/// The words, as they stand in the names of modules. `keeper` and `stuff` are nouns that say as
+/// little.
+const WORDS: &str = "\
+    aborted acknowledged acquired added admitted after anything as asked at believed beside \
+    beyond bounded broken called changed checked closed confined connected cosigned covered \
+    covering cut decoded delivered denied done dropped effective encoded ended ending enforced \
+    expected explained filled fingerprinted fixed forwarded found from generated gone heard held \
+    here holding implied incoming incomplete installed instead joined judged keeper kept known \
+    large late listening live lives loaded located made many marked masked meant missed missing \
+    mixed moved named narrowed nested never normalised now observed of offered omitted only \
+    opened opening ours outgoing own paired parsed past pending plain prepared pruned queued \
+    quoted ran raw reached ready received recovered redacted refused registered rejected relayed \
+    rendered repaired resolved said scanned scripted sealed seeded seen selected shared shown \
+    sifted signed silent snapshotted standing stepping stored strict structured stuff superseded \
+    switched synced taken takes tells they today told typed unclear unfinished unlike unlisted \
+    unowned untaken verified visible wanted watched way what when who whole written wrong";
+
+/// Files with a name of this kind that is still to go. A row without its name is an error too.
+const OPEN: &[(&str, &str)] = &[
+    ("crates/gateway/src/daemon.rs", "Ending"),
+    ("crates/gateway/src/daemon/start.rs", "Connected"),
+    ("crates/gateway/src/http/mcp.rs", "Shared"),
+    ("crates/gateway/src/serve/confined.rs", "confined"),
+    ("crates/gateway/src/serve/covered.rs", "covered"),
+    ("crates/gateway/src/serve/entry/instances.rs", "Acquired"),
+    ("crates/gateway/src/serve/feature_snapshot.rs", "Located"),
+    ("crates/gateway/src/serve/message.rs", "Incoming"),
+    ("crates/gateway/src/serve/server_events.rs", "Offered"),
+    ("crates/gateway/src/serve/server_requests/relay.rs", "Closed"),
+    ("crates/gateway/src/serve/server_requests/relay.rs", "Relayed"),
+];
+
+/// Types and modules with such a name.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    compare(tree, OPEN)
+}
+
+fn compare(tree: &Tree, open: &[(&str, &str)]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut left: Vec<_> = open.to_vec();
+    for (path, text) in tree.rust() {
+        if is_test_module(path) || path.contains("/benches/") {
+            continue;
+        }
+        for (name, line) in named(path, text) {
+            if let Some(at) = left.iter().position(|one| *one == (path, name.as_str())) {
+                left.remove(at);
+            } else if !open.contains(&(path, name.as_str())) {
+                let message = format!("`{name}` says nothing of what it holds");
+                findings.push(Finding::error(RULE, (path, line), message, REMEDY));
+            }
+        }
+    }
+    findings.extend(left.into_iter().map(|(path, name)| {
+        let message = format!("`{name}` is listed for {path} and is not there");
+        let place = ("xtask/src/tidy/refused_names.rs", 1);
+        Finding::error(RULE, place, message, "take the row out")
+    }));
+    findings
+}
+
+/// The refused names of a file, each with its line: of the module itself and of its types.
+fn named(path: &str, text: &str) -> Vec<(String, usize)> {
+    let stem = path.rsplit('/').next().and_then(|file| file.strip_suffix(".rs"));
+    let module = stem.filter(|stem| is_refused(stem)).map(|stem| (stem.to_owned(), 1));
+    let text = code(text);
+    let own = without_tests(&text, |_| {});
+    let types = own.lines().filter_map(declared).filter(|name| is_refused(name));
+    let line = |name: &str| text.lines().position(|line| declared(line) == Some(name));
+    let types = types.map(|name| (name.to_owned(), line(name).map_or(1, |line| line + 1)));
+    module.into_iter().chain(types).collect()
+}
+
+fn is_refused(name: &str) -> bool {
+    WORDS.split_whitespace().any(|word| name.eq_ignore_ascii_case(word))
+}
+
+/// The type that a line of code declares.
+fn declared(line: &str) -> Option<&str> {
+    let rest = line.trim_start();
+    let rest = match rest.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(')')?.1.trim_start(),
+        Some(rest) => rest.trim_start(),
+        None => rest,
+    };
+    let kinds = ["struct ", "enum ", "trait ", "type ", "union "];
+    let rest = kinds.iter().find_map(|kind| rest.strip_prefix(kind))?;
+    rest.split(|c| !is_ident(c)).next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compare;
+    use crate::tidy::tree::Tree;
+
+    fn messages(path: &str, text: &str, open: &[(&str, &str)]) -> Vec<String> {
+        compare(&Tree::planted(&[(path, text)]), open)
+            .into_iter()
+            .map(|finding| format!("{}: {}", finding.line, finding.message))
+            .collect()
+    }
+
+    #[test]
+    fn a_type_with_a_participle_for_its_name_is_found() {
+        let source = "struct Row;\npub(super) enum Taken { A }\npub type Way = u8;\n";
+        let found = messages("crates/a/src/b.rs", source, &[]);
+        let says = "says nothing of what it holds";
+        assert_eq!(found, [format!("2: `Taken` {says}"), format!("3: `Way` {says}")]);
+    }
+
+    #[test]
+    fn a_variant_a_longer_name_and_a_test_type_are_not() {
+        let source = "enum State { Taken, Kept }\nstruct KeptRow;\nstruct Takeout;\n\
+            #[cfg(test)]\nmod tests {\n    struct Taken;\n}\n";
+        assert_eq!(messages("crates/a/src/b.rs", source, &[]), Vec::<String>::new());
+        assert_eq!(messages("crates/a/src/b/tests.rs", "struct Taken;", &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_module_with_such_a_name_is_found() {
+        assert_eq!(messages("crates/a/src/pruned.rs", "", &[]).len(), 1);
+        assert_eq!(messages("crates/a/src/pruned_json.rs", "", &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_listed_name_passes_and_a_row_without_its_name_does_not() {
+        let (path, source) = ("crates/a/src/b.rs", "struct Taken;");
+        assert_eq!(messages(path, source, &[(path, "Taken")]), Vec::<String>::new());
+        let found = messages(path, "struct Row;", &[(path, "Taken")]);
+        assert_eq!(found, ["1: `Taken` is listed for crates/a/src/b.rs and is not there"]);
+    }
+}
