@@ -12,7 +12,9 @@ mod places;
 mod schemata;
 mod trial;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::sync::Mutex;
 
 use anyhow::{Result, bail};
 use xshell::{Shell, cmd};
@@ -74,15 +76,17 @@ fn of_crate(sh: &Shell, args: &Args, name: &str) -> Result<usize> {
     let compiled: Vec<&Mutant> =
         chosen.iter().copied().filter(|mutant| build.has(mutant.id)).collect();
     eprintln!("{name}: {} mutants, of which {} compile", chosen.len(), compiled.len());
-    let outcomes = tests.try_all(&compiled, args.limit);
-    let mut report = String::new();
-    for (mutant, outcome) in compiled.iter().zip(&outcomes) {
-        if let Some(why) = outcome.survives() {
-            report.push_str(&format!("{why} {}\n", mutant.name));
-        }
-    }
     fs::create_dir_all("target/mutants")?;
-    fs::write(format!("target/mutants/{name}.txt"), report)?;
+    let path = format!("target/mutants/{name}.txt");
+    let file = Mutex::new(File::create(&path)?);
+    // Each is appended as it is found, so that tests can be written while others are tried.
+    let outcomes = tests.try_all(&compiled, args.limit, |mutant, outcome| {
+        let Some(line) = line(mutant, outcome) else { return Ok(()) };
+        file.lock().expect("no holder panics").write_all(line.as_bytes())
+    })?;
+    let in_order = compiled.iter().zip(&outcomes);
+    let report: String = in_order.filter_map(|(mutant, outcome)| line(mutant, *outcome)).collect();
+    fs::write(path, report)?;
     let survived = outcomes.iter().filter(|outcome| outcome.survives().is_some()).count();
     let stuck = outcomes.iter().filter(|outcome| **outcome == Outcome::Stuck).count();
     println!(
@@ -92,4 +96,9 @@ fn of_crate(sh: &Shell, args: &Args, name: &str) -> Result<usize> {
         compiled.len() - survived,
     );
     Ok(survived)
+}
+
+/// What the report says of a mutant that survives.
+fn line(mutant: &Mutant, outcome: Outcome) -> Option<String> {
+    outcome.survives().map(|why| format!("{why} {}\n", mutant.name))
 }

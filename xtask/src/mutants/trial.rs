@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -121,19 +122,35 @@ impl Tests {
         Ok(tests.into_inner().expect("no holder panics"))
     }
 
-    /// Tries each of the mutants; the outcomes are in their order.
-    pub fn try_all(&self, mutants: &[&Mutant], limit: f64) -> Vec<Outcome> {
+    /// Tries each of the mutants, and reports each outcome as it comes; those returned are in the
+    /// order of the mutants.
+    ///
+    /// # Errors
+    /// The first one of a report.
+    pub fn try_all(
+        &self,
+        mutants: &[&Mutant],
+        limit: f64,
+        report: impl Fn(&Mutant, Outcome) -> io::Result<()> + Sync,
+    ) -> Result<Vec<Outcome>> {
         let outcomes = Mutex::new(vec![Outcome::Unreached; mutants.len()]);
+        let failed = Mutex::new(None);
         let done = AtomicUsize::new(0);
         for_each(mutants, |at, mutant| {
             let outcome = self.try_one(mutant.id, Duration::from_secs_f64(limit));
             outcomes.lock().expect("no holder panics")[at] = outcome;
+            if let Err(error) = report(mutant, outcome) {
+                failed.lock().expect("no holder panics").get_or_insert(error);
+            }
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if done.is_multiple_of(100) {
                 eprintln!("{done} of {} mutants tried", mutants.len());
             }
         });
-        outcomes.into_inner().expect("no holder panics")
+        match failed.into_inner().expect("no holder panics") {
+            Some(error) => Err(error).context("cannot report an outcome"),
+            None => Ok(outcomes.into_inner().expect("no holder panics")),
+        }
     }
 
     fn try_one(&self, mutant: usize, limit: Duration) -> Outcome {
