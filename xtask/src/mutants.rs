@@ -12,11 +12,12 @@ mod places;
 mod schemata;
 mod trial;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::sync::Mutex;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use xshell::{Shell, cmd};
 
 use self::build::Build;
@@ -35,6 +36,9 @@ pub struct Args {
     /// agent-kernel, trace-store, firewall.
     #[arg(long = "crate", value_name = "NAME")]
     crates: Vec<String>,
+    /// Only those that `target/mutants/NAME.txt` lists, so those that survived the last time.
+    #[arg(long)]
+    again: bool,
     /// Only one of so many mutants, evenly spread.
     #[arg(long, value_name = "N", default_value_t = 1)]
     sample: usize,
@@ -68,16 +72,23 @@ fn of_crate(sh: &Shell, args: &Args, name: &str) -> Result<usize> {
     let all = listing::of_crate(sh, name)?;
     let build = Build::of(sh, name, &all)?;
     let tests = Tests::run(&build)?;
+    let path = format!("target/mutants/{name}.txt");
+    let last = match args.again {
+        true => Some(fs::read_to_string(&path).context("no mutants were tried yet")?),
+        false => None,
+    };
+    let survived: Option<BTreeSet<&str>> = last
+        .as_deref()
+        .map(|report| report.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect());
     let wanted = |mutant: &&Mutant| {
         let listed = args.files.is_empty() || args.files.contains(&mutant.file);
-        listed && mutant.id.is_multiple_of(args.sample.max(1))
+        let again = survived.as_ref().is_none_or(|names| names.contains(mutant.name.as_str()));
+        listed && again && mutant.id.is_multiple_of(args.sample.max(1))
     };
     let chosen: Vec<&Mutant> = all.iter().filter(wanted).collect();
     let compiled: Vec<&Mutant> =
         chosen.iter().copied().filter(|mutant| build.has(mutant.id)).collect();
     eprintln!("{name}: {} mutants, of which {} compile", chosen.len(), compiled.len());
-    fs::create_dir_all("target/mutants")?;
-    let path = format!("target/mutants/{name}.txt");
     let file = Mutex::new(File::create(&path)?);
     // Each is appended as it is found, so that tests can be written while others are tried.
     let outcomes = tests.try_all(&compiled, args.limit, |mutant, outcome| {

@@ -45,7 +45,12 @@ impl Build {
             by_file.entry(&mutant.file).or_default().push(mutant);
         }
         let package = format!("weaver-{name}");
-        let mut without = BTreeSet::new();
+        let remembered = sh.current_dir().join(format!("target/mutants/{name}-not-compiled.txt"));
+        let names = fs::read_to_string(&remembered).unwrap_or_default();
+        let names: BTreeSet<&str> = names.lines().collect();
+        let not_compiled = |mutant: &&Mutant| names.contains(mutant.name.as_str());
+        let mut without: BTreeSet<usize> =
+            mutants.iter().filter(not_compiled).map(|mutant| mutant.id).collect();
         let switched = loop {
             let files = write_sources(sh, &copy, name, &by_file, &without)?;
             let check = cargo(sh, &copy, "check").args(["--lib", "--package", &package]);
@@ -65,6 +70,9 @@ impl Build {
             }
             eprintln!("{name}: {} mutants do not compile", without.len());
         };
+        let names = mutants.iter().filter(|mutant| without.contains(&mutant.id));
+        let names: String = names.map(|mutant| format!("{}\n", mutant.name)).collect();
+        fs::write(&remembered, names)?;
         let tests = cargo(sh, &copy, "test").args(["--tests", "--no-run", "--package", &package]);
         let (messages, compiles) = messages(tests)?;
         if !compiles {

@@ -18,7 +18,7 @@ use super::listing::Mutant;
 /// How many tests are given to one process at most; the first gets one.
 const MOST_AT_ONCE: usize = 200;
 /// What a process may take beside five times what its tests take otherwise.
-const GRACE: Duration = Duration::from_secs(15);
+const GRACE: Duration = Duration::from_secs(8);
 
 /// What became of a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
