@@ -10,7 +10,7 @@ use serde_json::Value;
 use xshell::{Cmd, Shell, cmd};
 
 use super::listing::Mutant;
-use super::schemata::{SWITCH, Switched, switched};
+use super::schemata::{MODULE, SWITCH, Switched, switched};
 use crate::process;
 
 /// Where the copy lies, and where it is built.
@@ -39,7 +39,7 @@ impl Build {
     /// Copies, puts the mutants in, leaves out what does not compile, and builds the tests.
     pub fn of(sh: &Shell, name: &str, mutants: &[Mutant]) -> Result<Self> {
         let copy = sh.current_dir().join(COPY);
-        copy_sources(sh, &copy, &format!("crates/{name}/src/"))?;
+        copy_sources(sh, &copy, name)?;
         let mut by_file: BTreeMap<&str, Vec<&Mutant>> = BTreeMap::new();
         for mutant in mutants {
             by_file.entry(&mutant.file).or_default().push(mutant);
@@ -95,14 +95,22 @@ impl Build {
     }
 }
 
-/// Copies what git knows of, but for one folder, which is emptied: its files come with their mutants.
-fn copy_sources(sh: &Shell, copy: &Path, but: &str) -> Result<()> {
+/// Copies what git knows of, but for the sources of one crate: they come with their mutants.
+fn copy_sources(sh: &Shell, copy: &Path, name: &str) -> Result<()> {
     let listed = cmd!(sh, "git ls-files --cached --others --exclude-standard").quiet().read()?;
-    let _ = fs::remove_dir_all(copy.join("crates").join(but));
-    for file in listed.lines().filter(|file| !file.starts_with(but) && Path::new(file).is_file()) {
+    let sources = format!("crates/{name}/src/");
+    let tests = format!("crates/{name}/tests/it/main.rs");
+    let _ = fs::remove_dir_all(copy.join(&sources));
+    for file in
+        listed.lines().filter(|file| !file.starts_with(&sources) && Path::new(file).is_file())
+    {
         let mut content = fs::read(file).with_context(|| format!("cannot read {file}"))?;
         if file == "Cargo.toml" {
             content = manifest(&String::from_utf8(content)?).into_bytes();
+        }
+        if file == tests {
+            // A test may take in a file of the sources, and that asks for the switch.
+            content.extend(format!("use weaver_{}::{MODULE};\n", name.replace('-', "_")).bytes());
         }
         write_changed(&copy.join(file), &content)?;
     }
