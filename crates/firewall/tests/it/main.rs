@@ -33,6 +33,8 @@ mod interleavings;
 #[cfg(test)]
 mod json_rows;
 #[cfg(test)]
+mod json_views;
+#[cfg(test)]
 mod local_forms;
 #[cfg(test)]
 mod page;
