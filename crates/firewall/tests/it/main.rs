@@ -7,6 +7,8 @@ mod auto_oracle;
 #[cfg(test)]
 mod budgets;
 #[cfg(test)]
+mod cells;
+#[cfg(test)]
 mod contract_text;
 #[cfg(test)]
 mod disclosure;
@@ -46,6 +48,8 @@ mod queries;
 mod redaction_vectors;
 #[cfg(test)]
 mod streams;
+#[cfg(test)]
+mod summaries;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
