@@ -7,6 +7,8 @@ mod auto_oracle;
 #[cfg(test)]
 mod budgets;
 #[cfg(test)]
+mod builder;
+#[cfg(test)]
 mod cells;
 #[cfg(test)]
 mod contract_text;
