@@ -71,7 +71,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
 fn of_crate(sh: &Shell, args: &Args, name: &str) -> Result<usize> {
     let all = listing::of_crate(sh, name)?;
     let build = Build::of(sh, name, &all)?;
-    let tests = Tests::run(&build)?;
+    let tests = Tests::run(&build, args.limit)?;
     let path = format!("target/mutants/{name}.txt");
     let last = match args.again {
         true => Some(fs::read_to_string(&path).context("no mutants were tried yet")?),

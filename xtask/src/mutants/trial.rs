@@ -78,11 +78,12 @@ enum End {
 }
 
 impl Tests {
-    /// Runs every test once with nothing broken.
+    /// Runs every test once with nothing broken. One that takes ten times the limit is left out.
     ///
     /// # Errors
     /// When one fails.
-    pub fn run(build: &Build) -> Result<Self> {
+    pub fn run(build: &Build, limit: f64) -> Result<Self> {
+        let at_most = Duration::from_secs_f64(limit * 10.0);
         let mut named = Vec::new();
         for program in &build.programs {
             let ignored = list(program, &["--ignored"])?;
@@ -94,18 +95,25 @@ impl Tests {
             all: Vec::new(),
             reaching: HashMap::new(),
         });
-        let failed = Mutex::new(Vec::new());
+        let (failed, slow) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
         for_each(&named, |at, (program, name)| {
             let reached = std::env::temp_dir().join(format!("reached-{}-{at}", std::process::id()));
             let begin = Instant::now();
             let switch = Switch::None { reached: &reached };
-            let end = process(&build.folder, program, &[name], switch, Duration::from_secs(300));
+            let end = process(&build.folder, program, &[name], switch, at_most);
             let takes = begin.elapsed();
             let ids = fs::read_to_string(&reached).unwrap_or_default();
             let _ = fs::remove_file(&reached);
-            if !matches!(end, Ok(End::Passed)) {
-                failed.lock().expect("no holder panics").push(name.clone());
-                return;
+            match end {
+                Ok(End::Passed) => {}
+                Ok(End::Stuck) => {
+                    slow.fetch_add(1, Ordering::Relaxed);
+                    return;
+                }
+                Ok(End::Failed) | Err(_) => {
+                    failed.lock().expect("no holder panics").push(name.clone());
+                    return;
+                }
             }
             let mut tests = tests.lock().expect("no holder panics");
             let number = tests.all.len();
@@ -119,6 +127,10 @@ impl Tests {
         let failed = failed.into_inner().expect("no holder panics");
         if !failed.is_empty() {
             bail!("with nothing broken, these tests fail: {}", failed.join(", "));
+        }
+        match slow.into_inner() {
+            0 => {}
+            slow => eprintln!("{slow} of {} tests take too long", named.len()),
         }
         Ok(tests.into_inner().expect("no holder panics"))
     }
@@ -137,9 +149,16 @@ impl Tests {
         let outcomes = Mutex::new(vec![Outcome::Unreached; mutants.len()]);
         let failed = Mutex::new(None);
         let done = AtomicUsize::new(0);
-        for_each(mutants, |at, mutant| {
+        // Those first of which the tests take least: most of them are tried in no time.
+        let costs = |mutant: &Mutant| -> Duration {
+            let reaching = self.reaching.get(&mutant.id).into_iter().flatten();
+            reaching.filter_map(|test| self.all.get(*test)).map(|test| test.takes).sum()
+        };
+        let mut order: Vec<(usize, &Mutant)> = mutants.iter().copied().enumerate().collect();
+        order.sort_by_cached_key(|(_, mutant)| costs(mutant));
+        for_each(&order, |_, (at, mutant)| {
             let outcome = self.try_one(mutant.id, Duration::from_secs_f64(limit));
-            outcomes.lock().expect("no holder panics")[at] = outcome;
+            outcomes.lock().expect("no holder panics")[*at] = outcome;
             if let Err(error) = report(mutant, outcome) {
                 failed.lock().expect("no holder panics").get_or_insert(error);
             }
