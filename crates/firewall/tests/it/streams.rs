@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use weaver_firewall::{
     FrameBudget, FrameSpec, FrameStream, MASK, MAX_WHOLE, Reservation, SessionBudget, StreamEnd,
-    StreamItem,
+    StreamItem, StreamWhole,
 };
 use weaver_types::{Frame, RawChunk, RawContent, RawResult, ResponseMode, Status};
 
@@ -593,4 +593,67 @@ proptest! {
             prop_assert_eq!(session.used() as usize, tokens.min(total as usize));
         }
     }
+}
+
+/// What is stored of these chunks, and whether it was cut.
+fn stored(chunks: Vec<RawChunk>) -> (RawContent, bool) {
+    let mut whole = StreamWhole::default();
+    chunks.into_iter().for_each(|chunk| whole.push(chunk));
+    let raw = whole.into_raw();
+    (raw.content, raw.findings == ["stream_cut"])
+}
+
+#[test]
+fn what_came_is_stored_as_one_result() {
+    let json = |value: Value| RawChunk::Json(value);
+    let text = |text: &str| RawChunk::Text(text.to_owned());
+    for (chunks, content) in [
+        (vec![], RawContent::Json(json!([]))),
+        (vec![json(json!({ "a": 1 }))], RawContent::Json(json!({ "a": 1 }))),
+        (vec![json(json!([1])), json(json!([2, 3]))], RawContent::Json(json!([1, 2, 3]))),
+        (vec![json(json!(1)), json(json!([2]))], RawContent::Json(json!([1, 2]))),
+        (vec![text("a"), text("b")], RawContent::Text("ab".to_owned())),
+        (vec![text("a"), bytes(b"b")], RawContent::Text("ab".to_owned())),
+        (vec![bytes(b"\xe2\x82"), bytes(b"\xac")], RawContent::Text("\u{20ac}".to_owned())),
+        (vec![text("a"), json(json!(1)), bytes(b"b")], RawContent::Json(json!(["a", 1, "b"]))),
+        (
+            vec![json(json!(1)), bytes(b"\xff\xfe")],
+            RawContent::Json(json!([1, { "byte_size": 2 }])),
+        ),
+        (vec![bytes(b"\xff")], binary(b"\xff").content),
+    ] {
+        assert_eq!(stored(chunks), (content, false));
+    }
+}
+
+#[test]
+fn a_text_that_is_too_long_is_cut_at_its_last_break_within_reach() {
+    let look_back = 16 * 1_024;
+    let cut = |end: &str, more: &str| {
+        let text = format!("{}{end}", "x".repeat(MAX_WHOLE - end.len()));
+        let (RawContent::Text(kept), cut) = stored(texts(&[text.as_str(), more])) else {
+            panic!("no text")
+        };
+        (kept.len(), cut)
+    };
+    assert_eq!(cut("", ""), (MAX_WHOLE, false));
+    assert_eq!(cut("a line\nand", "y"), (MAX_WHOLE - 3, true));
+    // A line break goes before a blank, and both before nothing at all.
+    assert_eq!(cut("\none two three", "y"), (MAX_WHOLE - 13, true));
+    assert_eq!(cut("one two three", "y"), (MAX_WHOLE - 5, true));
+    assert_eq!(cut("", "y"), (MAX_WHOLE - look_back, true));
+    let far = format!("\n{}", "z".repeat(look_back));
+    assert_eq!(cut(&far, "y"), (MAX_WHOLE - look_back, true));
+    // The same of bytes, and nothing is taken on after the cut.
+    let long = [vec![b'x'; MAX_WHOLE - 3], b"\nab".to_vec()].concat();
+    let chunks = vec![RawChunk::Bytes(long), bytes(b"c"), bytes(b"\nd"), texts(&["e"]).remove(0)];
+    let (RawContent::Text(kept), true) = stored(chunks) else { panic!("not cut") };
+    assert_eq!((kept.len(), kept.ends_with("x\n")), (MAX_WHOLE - 2, true));
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_left_out_whole() {
+    let row = json!({ "a": "x".repeat(MAX_WHOLE / 2) });
+    let chunks = (0..3).map(|_| RawChunk::Json(row.clone())).collect();
+    assert_eq!(stored(chunks), (RawContent::Json(row), true));
 }
