@@ -252,6 +252,8 @@ fn process(
         .args(["--exact", "--test-threads=1", "--quiet"])
         .args(tests)
         .env("CARGO_MANIFEST_DIR", folder)
+        // What fails under one mutant is no case for the next.
+        .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
