@@ -372,3 +372,6 @@ fn extended(bytes: &[u8], end: usize) -> usize {
     }
     end
 }
+
+#[cfg(test)]
+mod tests;
