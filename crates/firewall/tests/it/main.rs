@@ -41,6 +41,8 @@ mod json_views;
 #[cfg(test)]
 mod local_forms;
 #[cfg(test)]
+mod masks;
+#[cfg(test)]
 mod page;
 #[cfg(test)]
 mod properties;
