@@ -6,11 +6,13 @@ fn number<'a>(digits: &'a str, sizes: &'a [u8], separators: u8) -> Number<'a> {
 
 #[test]
 fn groups_of_a_date_are_a_day_a_month_and_a_year_of_these_centuries() {
-    let cases: [(&str, &[u8], bool); 16] = [
+    let cases: [(&str, &[u8], bool); 18] = [
         ("19800312", &[4, 2, 2], true),
         ("20261231", &[4, 2, 2], true),
         ("19801312", &[4, 2, 2], false),
         ("21800312", &[4, 2, 2], false),
+        ("1980312", &[4, 1, 2], true),
+        ("198031", &[4, 1, 1], true),
         ("12031980", &[2, 2, 4], true),
         ("31121980", &[2, 2, 4], true),
         ("12311980", &[2, 2, 4], true),
