@@ -371,9 +371,10 @@ mod tests {
         let range = |parts: Vec<MaskedPart>| -> Vec<Range<usize>> {
             parts.into_iter().map(|part| part.range).collect()
         };
-        assert_eq!(range(text.pop()), [5..16]);
+        let (front, back) = (5..16, 0..6);
+        assert_eq!(range(text.pop()), [front]);
         assert!(text.waits() && text.is_decided());
-        assert_eq!(range(text.pop()), [0..6]);
+        assert_eq!(range(text.pop()), [back]);
         assert!(!text.waits() && text.pop().is_empty());
         // Another text begins: what stood before it makes no value of it.
         text.push("corp.net");

@@ -55,11 +55,15 @@ fn gathered(text: &str, hold: GroupJoin) -> Option<Cluster> {
     Cluster::gather(text.as_bytes(), 0, hold)
 }
 
+/// A text and how its groups hang together; their lengths, where they end, what separates them, and
+/// whether that is always one byte.
+type Joined = (&'static str, GroupJoin, &'static [u8], usize, u8, bool);
+
 #[test]
 fn groups_are_joined_by_what_may_stand_between_them() {
     use GroupJoin::{Loose, Tight};
     let every = BLANK | HYPHEN | POINT | SLASH;
-    let cases: [(&str, GroupJoin, &[u8], usize, u8, bool); 25] = [
+    let cases: [Joined; 25] = [
         ("030 1234-56.7/8", Loose, &[3, 4, 2, 1, 1], 15, every, true),
         ("030 1234", Tight, &[3], 3, 0, true),
         ("030-1234.5/6 7", Tight, &[3, 4, 1, 1], 12, HYPHEN | POINT | SLASH, true),

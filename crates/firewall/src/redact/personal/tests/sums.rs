@@ -19,9 +19,12 @@ fn a_character_has_its_value_and_a_place_outside_has_none() {
     assert!(same(b"111") && same(b"") && !same(b"112") && !same(b"011"));
 }
 
+/// A check, and numbers that it takes.
+type Sum = (fn(&[u8]) -> bool, &'static [&'static str]);
+
 #[test]
 fn a_sum_takes_a_number_and_none_with_another_last_digit() {
-    let checks: [(fn(&[u8]) -> bool, &[&str]); 3] = [
+    let checks: [Sum; 3] = [
         (luhn, &["79927398713", "4539148803436467", "18", "59", "0000000018"]),
         (mod_11_10, &["07945", "86095742719", "94577403194"]),
         (verhoeff, &["2363", "123451", "1428570", "84736430954837284567892"]),
