@@ -12,9 +12,12 @@ mod places;
 mod schemata;
 mod trial;
 
-use std::fs;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::sync::Mutex;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use xshell::{Shell, cmd};
 
 use self::build::Build;
@@ -33,6 +36,9 @@ pub struct Args {
     /// agent-kernel, trace-store, firewall.
     #[arg(long = "crate", value_name = "NAME")]
     crates: Vec<String>,
+    /// Only those that `target/mutants/NAME.txt` lists, so those that survived the last time.
+    #[arg(long)]
+    again: bool,
     /// Only every N-th mutant, evenly spread.
     #[arg(long, value_name = "N", default_value_t = 1)]
     sample: usize,
@@ -65,24 +71,33 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
 fn of_crate(sh: &Shell, args: &Args, name: &str) -> Result<usize> {
     let all = listing::of_crate(sh, name)?;
     let build = Build::of(sh, name, &all)?;
-    let tests = Tests::run(&build)?;
+    let tests = Tests::run(&build, args.limit)?;
+    let path = format!("target/mutants/{name}.txt");
+    let last = match args.again {
+        true => Some(fs::read_to_string(&path).context("no mutants were tried yet")?),
+        false => None,
+    };
+    let survived: Option<BTreeSet<&str>> = last
+        .as_deref()
+        .map(|report| report.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect());
     let wanted = |mutant: &&Mutant| {
         let listed = args.files.is_empty() || args.files.contains(&mutant.file);
-        listed && mutant.id.is_multiple_of(args.sample.max(1))
+        let again = survived.as_ref().is_none_or(|names| names.contains(mutant.name.as_str()));
+        listed && again && mutant.id.is_multiple_of(args.sample.max(1))
     };
     let chosen: Vec<&Mutant> = all.iter().filter(wanted).collect();
     let compiled: Vec<&Mutant> =
         chosen.iter().copied().filter(|mutant| build.has(mutant.id)).collect();
     eprintln!("{name}: {} mutants, of which {} compile", chosen.len(), compiled.len());
-    let outcomes = tests.try_all(&compiled, args.limit);
-    let mut report = String::new();
-    for (mutant, outcome) in compiled.iter().zip(&outcomes) {
-        if let Some(why) = outcome.survives() {
-            report.push_str(&format!("{why} {}\n", mutant.name));
-        }
-    }
-    fs::create_dir_all("target/mutants")?;
-    fs::write(format!("target/mutants/{name}.txt"), report)?;
+    let file = Mutex::new(File::create(&path)?);
+    // Each is appended as it is found, so that tests can be written while others are tried.
+    let outcomes = tests.try_all(&compiled, args.limit, |mutant, outcome| {
+        let Some(line) = line(mutant, outcome) else { return Ok(()) };
+        file.lock().expect("no holder panics").write_all(line.as_bytes())
+    })?;
+    let in_order = compiled.iter().zip(&outcomes);
+    let report: String = in_order.filter_map(|(mutant, outcome)| line(mutant, *outcome)).collect();
+    fs::write(path, report)?;
     let survived = outcomes.iter().filter(|outcome| outcome.survives().is_some()).count();
     let stuck = outcomes.iter().filter(|outcome| **outcome == Outcome::Stuck).count();
     println!(
@@ -92,4 +107,9 @@ fn of_crate(sh: &Shell, args: &Args, name: &str) -> Result<usize> {
         compiled.len() - survived,
     );
     Ok(survived)
+}
+
+/// What the report says of a mutant that survives.
+fn line(mutant: &Mutant, outcome: Outcome) -> Option<String> {
+    outcome.survives().map(|why| format!("{why} {}\n", mutant.name))
 }

@@ -53,3 +53,27 @@ fn numbered(cells: Vec<Value>) -> Value {
     let named = cells.into_iter().enumerate();
     Value::Object(named.map(|(at, cell)| (format!("column_{}", at + 1), cell)).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn objects_a_line_are_rows_where_there_are_two_and_nothing_else() {
+        let two = Some(vec![json!({ "a": 1 }), json!({ "a": 2 })]);
+        assert_eq!(rows("{\"a\": 1}\n\n{\"a\": 2}\n"), two);
+        for other in ["{\"a\": 1}", "{\"a\": 1}\n[2]", "{\"a\": 1}\n2", "{\"a\": 1}\nand more"] {
+            assert_eq!(rows(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_sixteen_megabytes_is_read_as_rows_and_no_longer_one() {
+        let text = "a,b\n1,2\n3,4";
+        let table = |bytes: usize| format!("{text}{}", " ".repeat(bytes - text.len()));
+        assert_eq!(rows(&table(MAX_TEXT)).map(|rows| rows.len()), Some(2));
+        assert_eq!(rows(&table(MAX_TEXT + 1)), None);
+    }
+}

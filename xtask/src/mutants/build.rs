@@ -10,7 +10,7 @@ use serde_json::Value;
 use xshell::{Cmd, Shell, cmd};
 
 use super::listing::Mutant;
-use super::schemata::{SWITCH, SwitchedFile, switched};
+use super::schemata::{MODULE, SWITCH, SwitchedFile, switched};
 use crate::process;
 
 /// Where the copy lies, and where it is built.
@@ -39,13 +39,18 @@ impl Build {
     /// Copies, puts the mutants in, leaves out what does not compile, and builds the tests.
     pub fn of(sh: &Shell, name: &str, mutants: &[Mutant]) -> Result<Self> {
         let copy = sh.current_dir().join(COPY);
-        copy_sources(sh, &copy, &format!("crates/{name}/src/"))?;
+        copy_sources(sh, &copy, name)?;
         let mut by_file: BTreeMap<&str, Vec<&Mutant>> = BTreeMap::new();
         for mutant in mutants {
             by_file.entry(&mutant.file).or_default().push(mutant);
         }
         let package = format!("weaver-{name}");
-        let mut without = BTreeSet::new();
+        let remembered = sh.current_dir().join(format!("target/mutants/{name}-not-compiled.txt"));
+        let names = fs::read_to_string(&remembered).unwrap_or_default();
+        let names: BTreeSet<&str> = names.lines().collect();
+        let not_compiled = |mutant: &&Mutant| names.contains(mutant.name.as_str());
+        let mut without: BTreeSet<usize> =
+            mutants.iter().filter(not_compiled).map(|mutant| mutant.id).collect();
         let switched = loop {
             let files = write_sources(sh, &copy, name, &by_file, &without)?;
             let check = cargo(sh, &copy, "check").args(["--lib", "--package", &package]);
@@ -65,6 +70,9 @@ impl Build {
             }
             eprintln!("{name}: {} mutants do not compile", without.len());
         };
+        let names = mutants.iter().filter(|mutant| without.contains(&mutant.id));
+        let names: String = names.map(|mutant| format!("{}\n", mutant.name)).collect();
+        fs::write(&remembered, names)?;
         let tests = cargo(sh, &copy, "test").args(["--tests", "--no-run", "--package", &package]);
         let (messages, compiles) = messages(tests)?;
         if !compiles {
@@ -87,14 +95,22 @@ impl Build {
     }
 }
 
-/// Copies what git knows of, but for one folder, which is emptied: its files come with their mutants.
-fn copy_sources(sh: &Shell, copy: &Path, but: &str) -> Result<()> {
+/// Copies what git knows of, but for the sources of one crate: they come with their mutants.
+fn copy_sources(sh: &Shell, copy: &Path, name: &str) -> Result<()> {
     let listed = cmd!(sh, "git ls-files --cached --others --exclude-standard").quiet().read()?;
-    let _ = fs::remove_dir_all(copy.join("crates").join(but));
-    for file in listed.lines().filter(|file| !file.starts_with(but) && Path::new(file).is_file()) {
+    let sources = format!("crates/{name}/src/");
+    let tests = format!("crates/{name}/tests/it/main.rs");
+    let _ = fs::remove_dir_all(copy.join(&sources));
+    for file in
+        listed.lines().filter(|file| !file.starts_with(&sources) && Path::new(file).is_file())
+    {
         let mut content = fs::read(file).with_context(|| format!("cannot read {file}"))?;
         if file == "Cargo.toml" {
             content = manifest(&String::from_utf8(content)?).into_bytes();
+        }
+        if file == tests {
+            // A test may take in a file of the sources, and that asks for the switch.
+            content.extend(format!("use weaver_{}::{MODULE};\n", name.replace('-', "_")).bytes());
         }
         write_changed(&copy.join(file), &content)?;
     }

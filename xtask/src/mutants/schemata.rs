@@ -44,6 +44,9 @@ pub mod mutant_switch {
 }
 "#;
 
+/// The name of that module.
+pub const MODULE: &str = "mutant_switch";
+
 /// A file with switches.
 pub struct SwitchedFile {
     pub text: String,

@@ -1,7 +1,8 @@
 //! The tests, each alone in its process: which mutants it reaches, and which it catches.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -17,7 +18,7 @@ use super::listing::Mutant;
 /// How many tests are given to one process at most; the first gets one.
 const MOST_AT_ONCE: usize = 200;
 /// What a process may take beside five times what its tests take otherwise.
-const GRACE: Duration = Duration::from_secs(15);
+const GRACE: Duration = Duration::from_secs(8);
 
 /// What became of a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +50,10 @@ struct Test {
     program: PathBuf,
     name: String,
     takes: Duration,
+    /// The same without what its program needs to begin with, and once for many tests.
+    alone: Duration,
+    /// How many mutants it reaches. One that reaches few is about them.
+    reaches: usize,
 }
 
 /// The tests of a crate.
@@ -75,11 +80,12 @@ enum End {
 }
 
 impl Tests {
-    /// Runs every test once with nothing broken.
+    /// Runs every test once with nothing broken. One that takes ten times the limit is left out.
     ///
     /// # Errors
     /// When one fails.
-    pub fn run(build: &Build) -> Result<Self> {
+    pub fn run(build: &Build, limit: f64) -> Result<Self> {
+        let at_most = Duration::from_secs_f64(limit * 10.0);
         let mut named = Vec::new();
         for program in &build.programs {
             let ignored = list(program, &["--ignored"])?;
@@ -91,49 +97,99 @@ impl Tests {
             all: Vec::new(),
             reaching: HashMap::new(),
         });
-        let failed = Mutex::new(Vec::new());
+        let (failed, slow) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
         for_each(&named, |at, (program, name)| {
             let reached = std::env::temp_dir().join(format!("reached-{}-{at}", std::process::id()));
             let begin = Instant::now();
             let switch = Switch::None { reached: &reached };
-            let end = process(&build.folder, program, &[name], switch, Duration::from_secs(300));
+            let end = process(&build.folder, program, &[name], switch, at_most);
             let takes = begin.elapsed();
             let ids = fs::read_to_string(&reached).unwrap_or_default();
             let _ = fs::remove_file(&reached);
-            if !matches!(end, Ok(End::Passed)) {
-                failed.lock().expect("no holder panics").push(name.clone());
-                return;
+            match end {
+                Ok(End::Passed) => {}
+                Ok(End::Stuck) => {
+                    slow.fetch_add(1, Ordering::Relaxed);
+                    return;
+                }
+                Ok(End::Failed) | Err(_) => {
+                    failed.lock().expect("no holder panics").push(name.clone());
+                    return;
+                }
             }
             let mut tests = tests.lock().expect("no holder panics");
             let number = tests.all.len();
-            tests.all.push(Test { program: program.clone(), name: name.clone(), takes });
-            for id in ids.lines().filter_map(|id| id.parse().ok()) {
-                let reaching: &mut Vec<usize> = tests.reaching.entry(id).or_default();
-                if !reaching.contains(&number) {
-                    reaching.push(number);
-                }
+            let ids: BTreeSet<usize> = ids.lines().filter_map(|id| id.parse().ok()).collect();
+            let (program, name) = (program.clone(), name.clone());
+            tests.all.push(Test { program, name, takes, alone: takes, reaches: ids.len() });
+            for id in ids {
+                tests.reaching.entry(id).or_default().push(number);
             }
         });
         let failed = failed.into_inner().expect("no holder panics");
         if !failed.is_empty() {
             bail!("with nothing broken, these tests fail: {}", failed.join(", "));
         }
-        Ok(tests.into_inner().expect("no holder panics"))
+        let mut tests = tests.into_inner().expect("no holder panics");
+        tests.tell_alone();
+        match slow.into_inner() {
+            0 => {}
+            slow => eprintln!("{slow} of {} tests take too long", named.len()),
+        }
+        Ok(tests)
     }
 
-    /// Tries each of the mutants; the outcomes are in their order.
-    pub fn try_all(&self, mutants: &[&Mutant], limit: f64) -> Vec<Outcome> {
+    /// What a program needs to begin with, the rules that it compiles say, is what a quarter of its
+    /// tests take at most.
+    fn tell_alone(&mut self) {
+        let mut takes: HashMap<PathBuf, Vec<Duration>> = HashMap::new();
+        for test in &self.all {
+            takes.entry(test.program.clone()).or_default().push(test.takes);
+        }
+        takes.values_mut().for_each(|takes| takes.sort_unstable());
+        for test in &mut self.all {
+            let begin = takes.get(&test.program).and_then(|takes| takes.get(takes.len() / 4));
+            let alone = test.takes.saturating_sub(begin.copied().unwrap_or_default());
+            test.alone = alone.max(Duration::from_millis(1));
+        }
+    }
+
+    /// Tries each of the mutants, and reports each outcome as it comes; those returned are in the
+    /// order of the mutants.
+    ///
+    /// # Errors
+    /// The first one of a report.
+    pub fn try_all(
+        &self,
+        mutants: &[&Mutant],
+        limit: f64,
+        report: impl Fn(&Mutant, Outcome) -> io::Result<()> + Sync,
+    ) -> Result<Vec<Outcome>> {
         let outcomes = Mutex::new(vec![Outcome::Unreached; mutants.len()]);
+        let failed = Mutex::new(None);
         let done = AtomicUsize::new(0);
-        for_each(mutants, |at, mutant| {
+        // Those first of which the tests take least: most of them are tried in no time.
+        let costs = |mutant: &Mutant| -> Duration {
+            let reaching = self.reaching.get(&mutant.id).into_iter().flatten();
+            reaching.filter_map(|test| self.all.get(*test)).map(|test| test.takes).sum()
+        };
+        let mut order: Vec<(usize, &Mutant)> = mutants.iter().copied().enumerate().collect();
+        order.sort_by_cached_key(|(_, mutant)| costs(mutant));
+        for_each(&order, |_, (at, mutant)| {
             let outcome = self.try_one(mutant.id, Duration::from_secs_f64(limit));
-            outcomes.lock().expect("no holder panics")[at] = outcome;
+            outcomes.lock().expect("no holder panics")[*at] = outcome;
+            if let Err(error) = report(mutant, outcome) {
+                failed.lock().expect("no holder panics").get_or_insert(error);
+            }
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if done.is_multiple_of(100) {
                 eprintln!("{done} of {} mutants tried", mutants.len());
             }
         });
-        outcomes.into_inner().expect("no holder panics")
+        match failed.into_inner().expect("no holder panics") {
+            Some(error) => Err(error).context("cannot report an outcome"),
+            None => Ok(outcomes.into_inner().expect("no holder panics")),
+        }
     }
 
     fn try_one(&self, mutant: usize, limit: Duration) -> Outcome {
@@ -143,10 +199,13 @@ impl Tests {
         let mut together = Duration::ZERO;
         tests.retain(|test| {
             let first = together.is_zero();
-            together += test.takes;
+            together += test.alone;
             first || together <= limit
         });
-        tests.sort_by(|a, b| (&a.program, a.takes).cmp(&(&b.program, b.takes)));
+        // The tests beside the code first: they are the quickest, and reach the fewest mutants.
+        let order: Vec<&PathBuf> = tests.iter().map(|test| &test.program).collect();
+        let place = |test: &Test| order.iter().position(|program| **program == test.program);
+        tests.sort_by_cached_key(|test| (place(test), test.reaches));
         let mut at_once = 1;
         for of_program in tests.chunk_by(|a, b| a.program == b.program) {
             let mut rest = of_program;
@@ -161,7 +220,7 @@ impl Tests {
                     Ok(End::Stuck) => return Outcome::Stuck,
                 }
                 rest = later;
-                at_once = (at_once * 3).min(MOST_AT_ONCE);
+                at_once = (at_once * 6).min(MOST_AT_ONCE);
             }
         }
         Outcome::Missed
@@ -193,6 +252,8 @@ fn process(
         .args(["--exact", "--test-threads=1", "--quiet"])
         .args(tests)
         .env("CARGO_MANIFEST_DIR", folder)
+        // What fails under one mutant is no case for the next.
+        .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

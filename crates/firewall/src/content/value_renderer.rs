@@ -258,7 +258,7 @@ impl<'a> ValueRenderer<'a> {
     }
 
     /// True when, in some row, a sibling field names what this field holds, as in `{"type":
-    /// "mobile", "number": …}`: such a column mixes several kinds of values.
+    /// "mobile", "value": …}`: such a column mixes several kinds of values.
     pub(crate) fn is_named_by_sibling(&mut self, rows: Rows<'_>, key: &str) -> bool {
         Pairing::may_name(key)
             && rows.iter().any(|row| {

@@ -59,3 +59,57 @@ fn a_query_round_trips() {
     }
     assert_eq!(HandleQuery::parse(&json!({})).unwrap(), HandleQuery::default());
 }
+
+/// Each bound of a query, by what has so many of it.
+#[test]
+fn as_much_as_a_query_may_have_is_taken_and_one_more_is_refused() {
+    let text = |length: usize| "a".repeat(length);
+    let list = |count: usize| vec!["count"; count];
+    let object = |count: usize| -> Value {
+        (0..count).map(|n| (format!("f{n}"), json!(1))).collect::<Map<_, _>>().into()
+    };
+    let bounds: [(usize, &dyn Fn(usize) -> Value); 12] = [
+        (256, &|count| json!({ "fields": list(count) })),
+        (256, &|length| json!({ "group_by": text(length) })),
+        (256, &|length| json!({ "view": text(length) })),
+        (256, &|length| json!({ "sort": text(length) })),
+        (256, &|length| json!({ "filter": { text(length): 1 } })),
+        (32, &|count| json!({ "filter": object(count) })),
+        (32, &|count| json!({ "filter": vec![json!({ "a": 1 }); count] })),
+        (100, &|count| json!({ "filter": { "a": { "in": list(count) } } })),
+        (1_000, &|length| json!({ "filter": { "a": text(length) } })),
+        (8, &|count| json!({ "sort": list(count) })),
+        (16, &|count| json!({ "aggregate": list(count) })),
+        (16, &|count| json!({ "view": "v", "args": object(count) })),
+    ];
+    for (most, query) in bounds {
+        assert!(HandleQuery::parse(&query(most)).is_ok(), "{}", query(most));
+        assert!(HandleQuery::parse(&query(most + 1)).is_err(), "{}", query(most + 1));
+    }
+    // A name has one byte at least.
+    assert!(HandleQuery::parse(&json!({ "group_by": "" })).is_err());
+}
+
+#[test]
+fn a_query_is_written_with_what_it_asks_for_alone() {
+    let written = |query: Value| serde_json::to_value(HandleQuery::parse(&query).unwrap()).unwrap();
+    for (query, as_written) in [
+        (json!({}), json!({})),
+        (json!({ "offset": 0, "limit": 0 }), json!({ "limit": 0 })),
+        (json!({ "view": "v", "args": {} }), json!({ "view": "v" })),
+        (
+            json!({ "sort": ["-a", { "field": "b", "order": "asc" }] }),
+            json!({ "sort": [{ "field": "a", "order": "desc" }, { "field": "b", "order": "asc" }] }),
+        ),
+        (
+            json!({ "filter": { "a": 1, "b": { "in": [1] } } }),
+            json!({ "filter": [{ "a": { "eq": 1 } }, { "b": { "in": [1] } }] }),
+        ),
+        (
+            json!({ "aggregate": ["count", "avg(a)"], "group_by": "b" }),
+            json!({ "aggregate": ["count", "avg(a)"], "group_by": "b" }),
+        ),
+    ] {
+        assert_eq!(written(query), as_written);
+    }
+}

@@ -600,6 +600,22 @@ fn a_number_that_is_masked_has_the_kind_of_its_rule() {
     assert!(!redactor.again().is_own_mask("CARD_1"));
 }
 
+#[test]
+fn a_value_that_was_given_out_changes_what_is_masked() {
+    let table = Arc::new(MaskTable::new());
+    let run = || REDACTOR.with_masks(Arc::clone(&table), None);
+    let before = run();
+    let mail = before.text("mail jane@corp.net", &mut Counts::new());
+    assert_eq!(mail, "mail [EMAIL_1]");
+    assert!(before.mask_state() == run().mask_state());
+    table.give_out(["[EMAIL_1]"]);
+    let after = run();
+    assert!(before.mask_state() != after.mask_state() && after.mask_state() != before.mask_state());
+    assert!(after.mask_state() == run().mask_state());
+    assert!(after.is_given_out("jane@corp.net") && !before.is_given_out("jane@corp.net"));
+    assert!(!after.is_given_out("jane"));
+}
+
 /// Words that hold no value, with the given number of bytes.
 fn filler(length: usize) -> String {
     "lorem ipsum dolor ".chars().cycle().take(length).collect()

@@ -204,8 +204,16 @@ impl<'v> JsonWalker<'v, '_, '_> {
         if let Value::Object(map) = spot.value {
             let wanted = |key: &str| keys.is_none_or(|keys| keys.contains(&key));
             let fields = map.iter().filter(|(key, _)| wanted(key) && self.admits(spot, key));
+            let shown = |key: &str, value: &Value| match value {
+                // The rows of a wrapper have their own fields.
+                Value::Array(rows) if self.is_wrapper(spot) && self.around == Some(key) => rows
+                    .iter()
+                    .map(|value| self.row(&JsonLocation { value, ..*spot }, None))
+                    .collect(),
+                _ => value.clone(),
+            };
             return Value::Object(
-                fields.map(|(key, value)| (key.clone(), value.clone())).collect(),
+                fields.map(|(key, value)| (key.clone(), shown(key, value))).collect(),
             );
         }
         let name = spot.name.unwrap_or("value");

@@ -7,6 +7,10 @@ mod auto_oracle;
 #[cfg(test)]
 mod budgets;
 #[cfg(test)]
+mod builder;
+#[cfg(test)]
+mod cells;
+#[cfg(test)]
 mod contract_text;
 #[cfg(test)]
 mod disclosure;
@@ -33,7 +37,11 @@ mod interleavings;
 #[cfg(test)]
 mod json_rows;
 #[cfg(test)]
+mod json_views;
+#[cfg(test)]
 mod local_forms;
+#[cfg(test)]
+mod masks;
 #[cfg(test)]
 mod page;
 #[cfg(test)]
@@ -44,6 +52,8 @@ mod queries;
 mod redaction_vectors;
 #[cfg(test)]
 mod streams;
+#[cfg(test)]
+mod summaries;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

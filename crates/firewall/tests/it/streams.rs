@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use weaver_firewall::{
     FrameBudget, FrameSpec, FrameStream, MASK, MAX_WHOLE, Reservation, SessionBudget, StreamEnd,
-    StreamItem,
+    StreamItem, StreamWhole,
 };
 use weaver_types::{Frame, RawChunk, RawContent, RawResult, ResponseMode, Status};
 
@@ -297,6 +297,165 @@ fn raw_shows_chunks_as_they_came_and_only_within_the_tokens() {
     assert!(session.used() <= 3_000);
 }
 
+fn bytes(bytes: &[u8]) -> RawChunk {
+    RawChunk::Bytes(bytes.to_vec())
+}
+
+#[test]
+fn a_stream_counts_its_chunks_its_parts_and_their_tokens() {
+    let session = SessionBudget::named("chars4").unwrap().open(0);
+    let mut stream = FrameStream::new(&FIREWALL, spec(ResponseMode::Table), session.reserve());
+    assert_eq!((stream.chunks(), stream.parts(), stream.tokens()), (0, 0, 0));
+    let first = stream.push(RawChunk::Json(json!({ "id": 1 }))).unwrap();
+    assert!(stream.push(RawChunk::Json(json!({ "id": 2 }))).is_none());
+    let tokens = chars(&first).div_ceil(4) as u64;
+    assert_eq!((stream.chunks(), stream.parts(), stream.tokens()), (2, 1, tokens));
+    // A part is charged as soon as it is out; the rest stays set aside.
+    assert_eq!(u64::from(session.used()), tokens);
+    let mut uncounted = FrameStream::new(&FIREWALL, spec(ResponseMode::Table), None);
+    assert!(uncounted.push(RawChunk::Json(json!({ "id": 1 }))).is_some());
+    assert_eq!((uncounted.parts(), uncounted.tokens()), (1, 0));
+}
+
+#[test]
+fn a_part_has_ten_rows_or_an_eighth_of_the_budget() {
+    let list = |size: usize| {
+        // `{"n":[1,1,1]}` with as many numbers as make the size.
+        let row = json!({ "n": vec![1; (size - 7) / 2] });
+        assert_eq!(row.to_string().len(), size);
+        RawChunk::Json(row)
+    };
+    let after_first = |chunks: Vec<RawChunk>| -> Vec<usize> {
+        let mut stream = FrameStream::new(&FIREWALL, budget(100, 8_000), None);
+        assert!(stream.push(RawChunk::Json(json!({ "id": 0 }))).is_some());
+        let parts = chunks.into_iter().map(|chunk| stream.push(chunk));
+        parts.map(|part| part.map_or(0, |frame| frame.table.len())).collect()
+    };
+    let small = |count: usize| (0..count).map(|n| RawChunk::Json(json!({ "id": n }))).collect();
+    assert_eq!(after_first(small(11)), [0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0]);
+    assert_eq!(after_first(vec![list(999)]), [0]);
+    assert_eq!(after_first(vec![list(1_001)]), [1]);
+    assert_eq!(after_first(vec![list(501), list(499)]), [0, 2]);
+}
+
+#[test]
+fn bytes_that_are_no_text_end_what_is_shown_and_that_is_said() {
+    let table = spec(ResponseMode::Table);
+    for (chunks, withheld) in [
+        (vec![bytes(b"one line\n"), bytes(b"\xff\x00"), bytes(b"and more\n")], Some(1)),
+        (vec![bytes(b"one line\n"), bytes(b"a \xe2\x82")], Some(1)),
+        (vec![bytes(b"one line\n"), bytes(b"a \xe2\x82"), bytes(b"\xac")], None),
+    ] {
+        let (items, _) = streamed(&table, chunks, None);
+        assert_eq!(warned(end(&items), "bytes_withheld"), withheld);
+        assert!(shown(&items).starts_with("one line") && !shown(&items).contains("more"));
+    }
+    // Of bytes alone it is told what they are.
+    let (items, _) = streamed(&table, [bytes(b"\x89PNG\r\n\x1a\n\xff")], None);
+    assert_eq!(warned(end(&items), "bytes_withheld"), None);
+    assert!(end(&items).facts.iter().any(|fact| fact.starts_with("Media type:")), "{items:?}");
+    assert!(end(&items).table.is_empty());
+}
+
+#[test]
+fn a_stream_of_nothing_is_an_empty_table() {
+    let (items, _) = streamed(&spec(ResponseMode::Table), [], None);
+    assert_eq!((items.len(), end(&items).table.len(), end(&items).facts.len()), (1, 0, 0));
+}
+
+#[test]
+fn raw_bytes_are_a_text_or_told_as_what_they_are() {
+    let mut stream = FrameStream::new(&FIREWALL, spec(ResponseMode::Raw), None);
+    let text = stream.push(bytes(b"some words")).unwrap();
+    assert_eq!(text.raw, Some(json!("some words")));
+    let other = stream.push(bytes(b"\xff\x00\x01")).unwrap();
+    assert_eq!(other.raw, FIREWALL.frame(&binary(b"\xff\x00\x01"), &spec(ResponseMode::Raw)).raw);
+    let json = stream.push(RawChunk::Json(json!({ "a": 1 }))).unwrap();
+    assert_eq!(json.raw, Some(json!({ "a": 1 })));
+    assert_eq!((stream.parts(), stream.chunks()), (3, 3));
+}
+
+fn binary(bytes: &[u8]) -> RawResult {
+    let media_type = "application/octet-stream".to_owned();
+    RawResult::of(RawContent::Binary { media_type, bytes: bytes.to_vec() })
+}
+
+#[test]
+fn raw_chunks_beyond_the_tokens_are_counted_one_by_one() {
+    let chunk = || RawChunk::Text("words ".repeat(100));
+    let session = SessionBudget::named("chars4").unwrap().with_total(2_000).open(0);
+    let mut stream = FrameStream::new(&FIREWALL, spec(ResponseMode::Raw), session.reserve());
+    let shown = (0..20).filter(|_| stream.push(chunk()).is_some()).count();
+    assert_eq!(u64::try_from(shown).unwrap(), stream.parts());
+    assert!((2..19).contains(&shown), "{shown}");
+    // Once one did not fit, no smaller one does: what is shown has no gaps.
+    assert!(stream.push(RawChunk::Text("w".to_owned())).is_none());
+    let whole = stream.whole();
+    let (frame, _) = stream.end(StreamEnd::Complete, &whole, None);
+    assert_eq!(warned(&frame, "chunks_omitted"), Some(21 - shown as u64));
+}
+
+#[test]
+fn rows_and_lines_beyond_the_most_are_counted() {
+    let rows = |count: usize| -> Value { (0..count).map(|n| json!({ "id": n })).collect() };
+    for (chunks, shown_rows, omitted) in [
+        (vec![RawChunk::Json(rows(5))], 5, None),
+        (vec![RawChunk::Json(rows(7))], 5, Some(2)),
+        (vec![RawChunk::Json(rows(3)), RawChunk::Json(rows(4))], 5, Some(2)),
+        (vec![RawChunk::Text("a b\n".repeat(5))], 5, None),
+        (vec![RawChunk::Text("a b\n".repeat(8))], 5, Some(3)),
+        (vec![RawChunk::Json(rows(5)), RawChunk::Text("a\nb\nc\n".to_owned())], 5, Some(3)),
+        (vec![RawChunk::Json(rows(2)), RawChunk::Text("a b\n".repeat(4))], 5, Some(1)),
+    ] {
+        let what = format!("{chunks:?}");
+        let (items, _) = streamed(&budget(5, 20_000), chunks, None);
+        let shown: usize = items.iter().map(|item| item.frame().table.len()).sum();
+        assert_eq!((shown, warned(end(&items), "rows_omitted")), (shown_rows, omitted), "{what}");
+    }
+}
+
+#[test]
+fn the_same_kind_of_value_in_rows_and_in_text_is_counted_together() {
+    let chunks = [
+        RawChunk::Json(json!({ "n": 1 })),
+        RawChunk::Json(json!({ "t": "ann@corp.com" })),
+        RawChunk::Text("write to bob@corp.com and eve@corp.com now\n".to_owned()),
+    ];
+    let (items, _) = streamed(&spec(ResponseMode::Table), chunks, None);
+    assert_eq!(warned(end(&items), "redacted_email"), Some(3));
+    let kinds: Vec<&String> = end(&items).warnings.iter().map(|warning| &warning.kind).collect();
+    assert!(kinds.is_sorted());
+}
+
+#[test]
+fn where_there_is_much_to_say_of_a_stream_it_is_said_as_one_number() {
+    let values = [
+        "a jane.roe@corp.example.com b 4539148803436467 c 419-06-3188 d GB82WEST12345698765432",
+        "e ghp_0123456789abcdefghij0123456789abcdef f AKIAIOSFODNN7EXAMPL2 g +14155552671",
+        "h password=hunter2!x9 i https://ana:s3cr3t9x@db.corp.example.com/ j 203.0.114.7",
+        "l xoxb-123456789012-abcdefghijklmnop m sk_live_0123456789abcdefghijklmn",
+        "n 00:1b:63:84:45:e6 o tax id 735 680 746 given p passport GL0836476 given",
+        "q national id 759727/3706 given r driving licence QY2975054C given s 2001:db9::1:2",
+        "t patient 451061274 given u company 166778-1353 given v plate IH08ORY given",
+    ];
+    let counts = FIREWALL.redact_text(&values.join("\n")).counts;
+    let sum: u64 = counts.values().sum();
+    assert!(counts.len() > 12, "{counts:?}");
+    for (how, kind, more) in
+        [(StreamEnd::Complete, "content_omitted", 0), (StreamEnd::Failed, "stream_failed", 1)]
+    {
+        let mut stream = FrameStream::new(&FIREWALL, budget(100, 20_000), None);
+        stream.push(RawChunk::Text(values.join("\n") + "\n"));
+        let whole = stream.whole();
+        let (frame, _) = stream.end(how, &whole, None);
+        assert_eq!(warned(&frame, kind), Some(sum + more), "{:?}", frame.warnings);
+        assert_eq!(warned(&frame, "redacted_email"), None);
+    }
+    // A few kinds are named each.
+    let (items, _) = streamed(&budget(100, 20_000), texts(&values[..1]), None);
+    assert_eq!(warned(end(&items), "redacted_email"), Some(1));
+}
+
 /// A text with values that must not be seen, and its cuts.
 fn cut_text() -> impl Strategy<Value = Vec<String>> {
     let word = prop_oneof![
@@ -434,4 +593,67 @@ proptest! {
             prop_assert_eq!(session.used() as usize, tokens.min(total as usize));
         }
     }
+}
+
+/// What is stored of these chunks, and whether it was cut.
+fn stored(chunks: Vec<RawChunk>) -> (RawContent, bool) {
+    let mut whole = StreamWhole::default();
+    chunks.into_iter().for_each(|chunk| whole.push(chunk));
+    let raw = whole.into_raw();
+    (raw.content, raw.findings == ["stream_cut"])
+}
+
+#[test]
+fn what_came_is_stored_as_one_result() {
+    let json = |value: Value| RawChunk::Json(value);
+    let text = |text: &str| RawChunk::Text(text.to_owned());
+    for (chunks, content) in [
+        (vec![], RawContent::Json(json!([]))),
+        (vec![json(json!({ "a": 1 }))], RawContent::Json(json!({ "a": 1 }))),
+        (vec![json(json!([1])), json(json!([2, 3]))], RawContent::Json(json!([1, 2, 3]))),
+        (vec![json(json!(1)), json(json!([2]))], RawContent::Json(json!([1, 2]))),
+        (vec![text("a"), text("b")], RawContent::Text("ab".to_owned())),
+        (vec![text("a"), bytes(b"b")], RawContent::Text("ab".to_owned())),
+        (vec![bytes(b"\xe2\x82"), bytes(b"\xac")], RawContent::Text("\u{20ac}".to_owned())),
+        (vec![text("a"), json(json!(1)), bytes(b"b")], RawContent::Json(json!(["a", 1, "b"]))),
+        (
+            vec![json(json!(1)), bytes(b"\xff\xfe")],
+            RawContent::Json(json!([1, { "byte_size": 2 }])),
+        ),
+        (vec![bytes(b"\xff")], binary(b"\xff").content),
+    ] {
+        assert_eq!(stored(chunks), (content, false));
+    }
+}
+
+#[test]
+fn a_text_that_is_too_long_is_cut_at_its_last_break_within_reach() {
+    let look_back = 16 * 1_024;
+    let cut = |end: &str, more: &str| {
+        let text = format!("{}{end}", "x".repeat(MAX_WHOLE - end.len()));
+        let (RawContent::Text(kept), cut) = stored(texts(&[text.as_str(), more])) else {
+            panic!("no text")
+        };
+        (kept.len(), cut)
+    };
+    assert_eq!(cut("", ""), (MAX_WHOLE, false));
+    assert_eq!(cut("a line\nand", "y"), (MAX_WHOLE - 3, true));
+    // A line break goes before a blank, and both before nothing at all.
+    assert_eq!(cut("\none two three", "y"), (MAX_WHOLE - 13, true));
+    assert_eq!(cut("one two three", "y"), (MAX_WHOLE - 5, true));
+    assert_eq!(cut("", "y"), (MAX_WHOLE - look_back, true));
+    let far = format!("\n{}", "z".repeat(look_back));
+    assert_eq!(cut(&far, "y"), (MAX_WHOLE - look_back, true));
+    // The same of bytes, and nothing is taken on after the cut.
+    let long = [vec![b'x'; MAX_WHOLE - 3], b"\nab".to_vec()].concat();
+    let chunks = vec![RawChunk::Bytes(long), bytes(b"c"), bytes(b"\nd"), texts(&["e"]).remove(0)];
+    let (RawContent::Text(kept), true) = stored(chunks) else { panic!("not cut") };
+    assert_eq!((kept.len(), kept.ends_with("x\n")), (MAX_WHOLE - 2, true));
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_left_out_whole() {
+    let row = json!({ "a": "x".repeat(MAX_WHOLE / 2) });
+    let chunks = (0..3).map(|_| RawChunk::Json(row.clone())).collect();
+    assert_eq!(stored(chunks), (RawContent::Json(row), true));
 }

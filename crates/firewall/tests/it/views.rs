@@ -364,3 +364,147 @@ fn a_range_of_lines_or_characters_may_be_empty_and_not_backwards() {
 fn a_registry_shows_which_hosts_it_has() {
     assert_eq!(format!("{:?}", ViewRegistry::default()), "{}");
 }
+
+/// A host's view of these names, whatever it is given.
+struct Named(&'static [&'static str]);
+
+impl ViewGenerator for Named {
+    fn names(&self) -> &[&'static str] {
+        self.0
+    }
+
+    fn render(&self, _: ViewSource<'_>, _: &ViewRequest) -> Result<RawContent, HandleError> {
+        Ok(RawContent::Text("shown".to_owned()))
+    }
+}
+
+#[test]
+fn a_name_of_a_view_is_a_short_word_in_lower_case() {
+    const LONGEST: &str = "abcdefghijklmnopqrstuvwxyz_01234";
+    const TOO_LONG: &str = "abcdefghijklmnopqrstuvwxyz_012345";
+    for (name, is_one) in [
+        ("weight", true),
+        ("a", true),
+        ("part_2", true),
+        (LONGEST, true),
+        (TOO_LONG, false),
+        ("", false),
+        ("2nd", false),
+        ("_a", false),
+        ("Weight", false),
+        ("a-b", false),
+        ("a b", false),
+    ] {
+        let names: &'static [&'static str] = vec![name].leak();
+        let taken = ViewRegistry::default().register("*/*", Arc::new(Named(names)));
+        assert_eq!(taken.is_ok(), is_one, "{name}");
+        if let Err(error) = taken {
+            assert!(
+                error.to_string().contains(&format!("`{name}` is no name of a view")),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_host_may_have_256_generators_and_the_first_that_has_a_name_makes_the_view() {
+    let mut registry = ViewRegistry::default();
+    for _ in 0..256 {
+        registry.register("text/plain", Arc::new(Named(&["own", "head"]))).unwrap();
+    }
+    let error = registry.register("text/plain", Arc::new(Named(&["own"]))).unwrap_err();
+    assert!(error.to_string().contains("256 generators"), "{error}");
+    let raw = RawResult::text("some words");
+    let names = registry.names(&raw.content);
+    assert_eq!(*names, ["chars", "head", "lines", "own", "search", "tail"]);
+    // What is of another type has none of them.
+    assert_eq!(*registry.names(&RawContent::Json(json!(1))), ["get", "keys", "paths"]);
+    let firewall = Firewall::new().with_views(registry);
+    for view in ["own", "head"] {
+        let query = HandleQuery::parse(&json!({"view": view})).unwrap();
+        let frame = firewall.expand(&raw, &query, &spec(ResponseMode::Table)).unwrap();
+        assert_eq!(json!(frame.table), json!([{"value": "shown"}]));
+    }
+}
+
+#[test]
+fn head_and_tail_of_a_table_have_ten_rows_unless_told_otherwise() {
+    let rows: Vec<String> = (0..30).map(|n| format!("{n},a{n}")).collect();
+    let raw = RawResult::text(format!("id,name\n{}", rows.join("\n")));
+    let ids = |view: &str, args: Value| -> Vec<i64> {
+        let rows = table(&raw, json!({"view": view, "args": args}));
+        rows.as_array().unwrap().iter().map(|row| row["id"].as_i64().unwrap()).collect()
+    };
+    assert_eq!(ids("head", json!({})), (0..10).collect::<Vec<_>>());
+    assert_eq!(ids("tail", json!({})), (20..30).collect::<Vec<_>>());
+    assert_eq!(ids("head", json!({"rows": 2})), [0, 1]);
+    assert_eq!(ids("tail", json!({"rows": 2})), [28, 29]);
+    assert_eq!(ids("tail", json!({"rows": 99})).len(), 30);
+    assert_eq!(ids("rows", json!({})).len(), 30);
+}
+
+#[test]
+fn a_column_is_told_by_what_its_cells_are() {
+    let raw = RawResult::text("a,b,c,d\n1,x,,2\n2,y,,z\n,w,,3\n");
+    assert_eq!(
+        table(&raw, json!({"view": "columns"})),
+        json!([
+            {"column": "a", "type": "number", "filled": 2},
+            {"column": "b", "type": "text", "filled": 3},
+            {"column": "c", "type": "empty", "filled": 0},
+            {"column": "d", "type": "mixed", "filled": 3},
+        ])
+    );
+}
+
+#[test]
+fn lines_around_what_is_found_come_once_and_in_order() {
+    let text: String =
+        (0..60).map(|n| format!("line {n}{}\n", if n % 25 == 10 { " hit" } else { "" })).collect();
+    let raw = RawResult::text(text);
+    let found = |around: u64| -> Vec<i64> {
+        let query =
+            json!({"view": "search", "args": {"text": "HIT", "around": around}, "limit": 50});
+        let rows = table(&raw, query);
+        rows.as_array().unwrap().iter().map(|row| row["line"].as_i64().unwrap()).collect()
+    };
+    assert_eq!(found(0), [10, 35]);
+    assert_eq!(found(1), [9, 10, 11, 34, 35, 36]);
+    // The two stretches meet, and no line comes twice.
+    assert_eq!(found(12), (0..48).collect::<Vec<_>>());
+    assert_eq!(found(99).len(), 50);
+    assert_eq!(found(99)[..2], [0, 1]);
+}
+
+#[test]
+fn head_and_tail_of_a_text_have_twenty_lines_unless_told_otherwise() {
+    let raw = RawResult::text((0..50).map(|n| format!("line {n}\n")).collect::<String>());
+    let lines = |query: Value| -> Vec<i64> {
+        let rows = table(&raw, query);
+        rows.as_array().unwrap().iter().map(|row| row["line"].as_i64().unwrap()).collect()
+    };
+    assert_eq!(lines(json!({"view": "head"})), (0..20).collect::<Vec<_>>());
+    assert_eq!(lines(json!({"view": "tail"})), (30..50).collect::<Vec<_>>());
+    assert_eq!(lines(json!({"view": "tail", "args": {"lines": 3}})), [47, 48, 49]);
+    assert_eq!(lines(json!({"view": "lines"})).len(), 50);
+    assert_eq!(lines(json!({"view": "lines", "args": {"start": 48}})), [48, 49]);
+}
+
+#[test]
+fn bytes_are_told_by_their_first_ones_wherever_these_stand() {
+    let at = |place: usize, magic: &[u8]| [vec![0; place], magic.to_vec()].concat();
+    for (bytes_of, media_type) in [
+        (at(0, b"%PDF-1.7"), "application/pdf"),
+        (at(4, b"ftypheic"), "image/heic"),
+        (at(4, b"ftypisom"), "video/mp4"),
+        (at(8, b"WAVE"), "audio/wav"),
+        (at(257, b"ustar"), "application/x-tar"),
+        (at(256, b"ustar"), "application/octet-stream"),
+        (at(0, b"%PD"), "application/octet-stream"),
+    ] {
+        let shown = table(&bytes("application/zip", &bytes_of), json!({"view": "type"}));
+        assert_eq!(shown[0]["detected"], media_type);
+        assert_eq!(shown[0]["byte_size"], bytes_of.len());
+    }
+}

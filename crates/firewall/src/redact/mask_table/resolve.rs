@@ -182,13 +182,16 @@ impl<'a> Resolver<'a> {
             return value.clone();
         }
         match value {
-            Value::String(text) => match self.state.entry(text).and_then(Entry::json) {
-                Some(whole) => {
-                    self.use_of(text, text.len());
-                    whole
+            Value::String(text) => {
+                let entry = self.state.entry(text);
+                match entry.and_then(|entry| entry.json().zip(entry.text())) {
+                    Some((whole, value)) => {
+                        self.use_of(text, value.len());
+                        whole
+                    }
+                    None => Value::String(self.text(text).into_owned()),
                 }
-                None => Value::String(self.text(text).into_owned()),
-            },
+            }
             Value::Array(items) => {
                 let items = items.iter().enumerate();
                 let items = items.map(|(at, item)| {

@@ -181,3 +181,75 @@ pub(super) fn is_card(digits: &[u8]) -> bool {
     };
     brand && luhn(digits)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_ends_where_nothing_goes_on_with_it() {
+        for (text, sign, is_end) in [
+            ("1", 0, true),
+            ("1,", 0, true),
+            ("1a", 0, false),
+            ("1_", 0, false),
+            ("1.", 0, true),
+            ("1.5", 0, false),
+            ("1.0", 0, true),
+            ("1.0.", 0, true),
+            ("1.0.1", 0, false),
+            ("1.0a", 0, false),
+            ("1-2", b'-', false),
+            ("1-2", 0, false),
+            ("1-a", 0, false),
+            ("1-2", b' ', true),
+            ("1- ", b'-', true),
+            ("1 1234", b' ', false),
+            ("1 1234 ", b' ', false),
+            ("1 123", b' ', true),
+            ("1 12345", b' ', true),
+            ("1 1234/", b' ', true),
+            ("1 1234", b'-', true),
+            ("1 1234", 0, true),
+            ("1 4539 1488 0343 6467", b' ', true),
+            ("1 4539 1488 0343 6468", b' ', false),
+            ("1 4539-1488-0343-6467", b' ', false),
+        ] {
+            assert_eq!(ends(text.as_bytes(), 1, sign), is_end, "{text} after {}", char::from(sign));
+        }
+    }
+
+    #[test]
+    fn groups_are_joined_by_one_sign_or_by_blanks_and_hyphens() {
+        let signs = |text: &str| {
+            let (mut sign, mut is_one) = (Sign::default(), true);
+            let (mut at, mut places) = (1, Vec::new());
+            while let Some(next) = joined(text.as_bytes(), at, &mut sign) {
+                places.push(next);
+                at = next + 1;
+                is_one = sign.is_one();
+            }
+            (places, is_one)
+        };
+        for (text, places, is_one) in [
+            ("1 2 3", &[2, 4][..], true),
+            ("1-2-3", &[2, 4], true),
+            ("1.2.3", &[2, 4], true),
+            ("1/2_3", &[2], true),
+            ("1 2-3", &[2, 4], false),
+            ("1-2 3", &[2, 4], false),
+            ("1  2  3", &[3, 6], true),
+            ("1   2", &[], true),
+            ("1--2", &[], true),
+            ("1 a", &[], true),
+            ("1,2", &[], true),
+        ] {
+            assert_eq!(signs(text), (places.to_vec(), is_one), "{text}");
+        }
+        for (first, groups, is_one) in
+            [(4, 3, true), (4, 4, true), (4, 2, false), (3, 3, false), (9, 1, true), (4, 1, true)]
+        {
+            assert_eq!(layout(first, groups), is_one, "{first} {groups}");
+        }
+    }
+}

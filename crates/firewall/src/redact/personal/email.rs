@@ -255,3 +255,6 @@ fn domain_with_signs(bytes: &[u8], start: usize) -> Option<WrittenDomain> {
     labels.truncate(count);
     Some(WrittenDomain { labels, end })
 }
+
+#[cfg(test)]
+mod tests;

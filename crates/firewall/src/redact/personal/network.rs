@@ -341,3 +341,6 @@ pub(super) fn mac(near: &ContextReader<'_>, token: Token) -> Option<Range<usize>
     let named = || Context::around(near, start, end).near & topic::MAC != 0;
     (sure && lettered || named()).then_some(start..end)
 }
+
+#[cfg(test)]
+mod tests;

@@ -266,7 +266,7 @@ fn is_date(digits: &[u8], sizes: &[u8]) -> bool {
         is_day(left, right) || is_day(right, left)
     };
     match sizes {
-        [4, 1 | 2, ..] => century(0) && number(digits, 4, 6) <= 12,
+        [4, month @ (1 | 2), ..] => century(0) && number(digits, 4, 4 + usize::from(*month)) <= 12,
         [2, 2, 4, ..] => century(4) && day(2, 4),
         [1, 2, 4, ..] => century(3) && day(1, 3),
         [2, 1, 4, ..] => century(3) && day(2, 3),
@@ -372,3 +372,6 @@ fn extended(bytes: &[u8], end: usize) -> usize {
     }
     end
 }
+
+#[cfg(test)]
+mod tests;

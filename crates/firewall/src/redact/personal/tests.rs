@@ -1,8 +1,10 @@
+mod clusters;
 mod documents;
 mod hosts;
 mod mail;
 mod numbers;
 mod phones;
+mod sums;
 mod words;
 
 use proptest::prelude::*;

@@ -98,3 +98,98 @@ fn another_at_follows(bytes: &[u8], end: usize) -> bool {
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'`<>[]()".contains(byte);
     rest.iter().take(MAX_USERINFO).take_while(|byte| !ends(byte)).any(|byte| *byte == b'@')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_account_of_hosts_of_repositories_stands_by_itself() {
+        for (text, is_one) in [
+            ("git@", true),
+            ("/git@", true),
+            (" git@", true),
+            ("xgit@", false),
+            ("-git@", false),
+            (".git@", false),
+            ("_git@", false),
+            ("+git@", false),
+            ("\u{e9}git@", false),
+            ("gut@", false),
+            ("it@", false),
+        ] {
+            assert_eq!(is_git_account(text.as_bytes(), text.len() - 1), is_one, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_after_a_host_is_one_of_scp() {
+        let long = |length: usize| format!(":{}.git", "a".repeat(length - 4));
+        let (most, more) = (long(256), long(257));
+        for (text, is_one) in [
+            (":~/x", true),
+            (":/srv/x", true),
+            (":repo.git", true),
+            (":a.git", true),
+            (":repo.git.", true),
+            (":repo.git, and", true),
+            (most.as_str(), true),
+            (more.as_str(), false),
+            (":/srv", false),
+            (":.git", false),
+            (":repo.gits", false),
+            (":re po.git", false),
+            (":22", false),
+            ("/repo.git", false),
+            ("", false),
+        ] {
+            assert_eq!(has_scp_path(text.as_bytes(), 0), is_one, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_user_in_the_url_of_a_server_has_no_real_password() {
+        let long = |length: usize| format!("https://{}@corp.net", "a".repeat(length));
+        let (most, more) = (long(256), long(257));
+        for (text, is_one) in [
+            ("https://jane@corp.net", true),
+            ("see ssh://jane@corp.net", true),
+            ("git+ssh://jane@corp.net", true),
+            ("HTTPS://jane@corp.net", true),
+            ("https://jane:${PW}@corp.net", true),
+            ("https://jane:@corp.net", false),
+            ("https://jane:hunter2@corp.net", false),
+            ("mailto://jane@corp.net", false),
+            ("xhttps://jane@corp.net", false),
+            ("https:/jane@corp.net", false),
+            ("://jane@corp.net", false),
+            ("jane@corp.net", false),
+            (most.as_str(), true),
+            (more.as_str(), false),
+        ] {
+            let at = text.find('@').unwrap();
+            assert_eq!(is_in_url(text.as_bytes(), at, at + 9), is_one, "{text}");
+        }
+    }
+
+    #[test]
+    fn where_another_at_follows_the_one_before_it_is_in_the_user() {
+        let far = |length: usize| format!("{}@", "a".repeat(length));
+        let (near, beyond) = (far(255), far(256));
+        for (text, follows) in [
+            ("@corp.net", true),
+            (":x@corp.net", true),
+            ("/@x", false),
+            ("?a=@x", false),
+            (" @x", false),
+            ("\"@x", false),
+            ("", false),
+            (near.as_str(), true),
+            (beyond.as_str(), false),
+        ] {
+            assert_eq!(another_at_follows(text.as_bytes(), 0), follows, "{text}");
+        }
+        assert!(is_account(b"https://jane@corp.net", 12, 21));
+        assert!(!is_account(b"https://jane@corp.net@x.org", 12, 21));
+    }
+}

@@ -80,3 +80,75 @@ pub(super) fn is_uuid(token: &[u8]) -> bool {
             _ => b.is_ascii_hexdigit(),
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_counted_by_its_characters_and_their_borders() {
+        // Digits, letters, borders between them, odd capitals, different ones, consonants in a row.
+        for (token, counts) in [
+            ("", (0, 0, 0, 0, 0, 0)),
+            ("a1b2", (2, 2, 3, 0, 4, 1)),
+            ("12-ab", (2, 2, 0, 0, 5, 1)),
+            ("aBc", (0, 3, 0, 0, 3, 1)),
+            ("aB9", (1, 2, 1, 1, 3, 0)),
+            ("xQZ", (0, 3, 0, 1, 3, 1)),
+            ("xQxQ", (0, 4, 0, 1, 2, 1)),
+            ("bcdfa", (0, 5, 0, 0, 5, 4)),
+            ("bcdyfg", (0, 6, 0, 0, 6, 3)),
+            ("bcBdfg", (0, 6, 0, 0, 6, 3)),
+            ("aaaa", (0, 4, 0, 0, 1, 0)),
+        ] {
+            let Shape { digits, letters, turns, odd, distinct, row, len, .. } =
+                Shape::of(token.as_bytes());
+            assert_eq!((digits, letters, turns, odd, distinct, row), counts, "{token}");
+            assert_eq!(len, token.len());
+        }
+        for (token, hex) in
+            [("dead01", true), ("DEAD01", true), ("deaD01", false), ("dead0g", false), ("", true)]
+        {
+            assert_eq!(Shape::of(token.as_bytes()).hex, hex, "{token}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_random_where_no_word_a_name_or_a_version_is_like_it() {
+        for (token, random) in [
+            // Hexadecimal digits turn from letters to digits four times, three where they are few.
+            ("a1b2c3d4e5f60718", true),
+            ("abcdef0123456789", false),
+            ("abc012def345aaa6", true),
+            ("abc012def3456789", false),
+            ("abc012def34567", true),
+            ("abcd0123ef", false),
+            ("a1a1a1a1a1a1a1a1", false),
+            // Others have a border or an odd capital in nine characters.
+            ("q8Vn2LmZ7rKd", true),
+            ("userToken12", false),
+            ("qwertyuiopasdfghjklzxcvbnm123", false),
+            // Letters alone are many and make no words.
+            ("xQZBtRWQlMNPvCXKjHGF", true),
+            ("xqzbtrwqlmnpvcxkjhgf", true),
+            ("xqzbtrwqlmnpvcxkjhg", false),
+            ("informationalservices", false),
+            ("12345678901234567890", false),
+        ] {
+            assert_eq!(Shape::of(token.as_bytes()).random(), random, "{token}");
+        }
+    }
+
+    #[test]
+    fn a_uuid_has_its_hyphens_in_their_places() {
+        for (token, is_one) in [
+            ("123e4567-e89b-12d3-a456-426614174000", true),
+            ("123e4567-e89b-12d3-a456-42661417400", false),
+            ("123e4567-e89b-12d3-a456-4266141740001", false),
+            ("123e4567ae89b-12d3-a456-426614174000", false),
+            ("123e4567-e89b-12d3-a456-42661417400g", false),
+        ] {
+            assert_eq!(is_uuid(token.as_bytes()), is_one, "{token}");
+        }
+    }
+}

@@ -111,3 +111,91 @@ fn cell(bytes: &[u8], line: Range<usize>, separator: u8, column: usize) -> Optio
     let is_secret = !spaced && value::is_secret(bytes, &value, SecretKind::Password);
     is_secret.then_some(Hit { range: value.range, rule: PASSWORD })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_eight_columns_it_is_known_how_far_they_were_read() {
+        let mut columns = Columns::default();
+        for number in 0..8 {
+            assert_eq!(columns.read_on(b',', number, 10 + number), 0);
+        }
+        assert_eq!((columns.read_on(b',', 0, 5), columns.read_on(b',', 0, 30)), (10, 10));
+        assert_eq!((columns.read_on(b',', 0, 1), columns.read_on(b'|', 7, 1)), (30, 0));
+        // The oldest went for the ninth.
+        assert_eq!((columns.0.len(), columns.read_on(b',', 1, 1)), (8, 11));
+        assert_eq!(columns.read_on(b',', 0, 1), 0);
+    }
+
+    #[test]
+    fn a_heading_names_a_password_between_its_separators() {
+        for (text, at, place) in [
+            (",password\n", 0, Some(1..9)),
+            ("a,password,b", 1, Some(2..10)),
+            (";Passwort\r\n", 0, Some(1..9)),
+            ("|password|", 0, Some(1..9)),
+            ("|  password |", 0, Some(3..12)),
+            ("|   password|", 0, None),
+            (", password\n", 0, None),
+            ("a\tpassword\n", 1, Some(2..10)),
+            ("\tpassword\n", 0, None),
+            ("\n\tpassword\n", 1, None),
+            ("a\t\tpassword\n", 1, None),
+            ("a\t\tpassword\n", 2, None),
+            (",password", 0, None),
+            (",passwords=1\n", 0, None),
+            (",pass:word\n", 0, None),
+            (",1password\n", 0, None),
+            (",city\n", 0, None),
+            (",\n", 0, None),
+            (",", 0, None),
+        ] {
+            let bytes = text.as_bytes();
+            assert_eq!(heading(bytes, at, byte(bytes, at)), place, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_cell_is_the_one_of_its_column_without_blanks_and_quotes() {
+        for (line, column, value) in [
+            ("ann,q8Vn2Lm9,x", 1, Some("q8Vn2Lm9")),
+            ("ann, \"q8Vn2Lm9\" ,x", 1, Some("q8Vn2Lm9")),
+            ("q8Vn2Lm9,ann", 0, Some("q8Vn2Lm9")),
+            ("ann,x,q8Vn2Lm9", 2, Some("q8Vn2Lm9")),
+            ("ann,q8Vn2Lm9", 2, None),
+            ("ann,q8Vn 2Lm9", 1, None),
+            ("ann,,x", 1, None),
+            ("ann, ,x", 1, None),
+            ("ann,changeme,x", 1, None),
+        ] {
+            // The line stands behind another one.
+            let text = format!("a,b,c\n{line}");
+            let found = cell(text.as_bytes(), 6..text.len(), b',', column);
+            let found = found.map(|hit| text.get(hit.range).unwrap());
+            assert_eq!(found, value, "{line}");
+        }
+    }
+
+    #[test]
+    fn twelve_lines_below_a_heading_are_read() {
+        let found = |lines: usize| {
+            let text = format!("user,password\n{}", "ann,q8Vn2Lm9\n".repeat(lines));
+            let mut hits = Vec::new();
+            below(text.as_bytes(), 4, &mut Columns::default(), &mut hits);
+            let values = hits.iter().map(|hit| text.get(hit.range.clone()).unwrap());
+            assert!(values.into_iter().all(|value| value == "q8Vn2Lm9"));
+            hits.len()
+        };
+        assert_eq!([1, 2, 12, 13, 20].map(found), [1, 2, 12, 12, 12]);
+        // A line is read once for a column, however many headings stand above it.
+        let text = "a,password\nb,q8Vn2Lm9\nc,password\nd,q8Vn2Lm8\n";
+        let (mut columns, mut hits) = (Columns::default(), Vec::new());
+        below(text.as_bytes(), 1, &mut columns, &mut hits);
+        below(text.as_bytes(), text.rfind(",password").unwrap(), &mut columns, &mut hits);
+        let values: Vec<&str> =
+            hits.iter().map(|hit| text.get(hit.range.clone()).unwrap()).collect();
+        assert_eq!(values, ["q8Vn2Lm9", "q8Vn2Lm8"]);
+    }
+}

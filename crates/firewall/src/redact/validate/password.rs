@@ -98,3 +98,79 @@ fn is_of_two_names(text: &str) -> bool {
         && last.starts_with(|c: char| c.is_ascii_uppercase())
         && !named.into_iter().any(|end| letters.ends_with(end))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(is: fn(&str) -> bool, holds: &[&str], fails: &[&str]) {
+        let wrong: Vec<&&str> = holds.iter().filter(|text| !is(text)).collect();
+        assert!(wrong.is_empty(), "not {wrong:?}");
+        let wrong: Vec<&&str> = fails.iter().filter(|text| is(text)).collect();
+        assert!(wrong.is_empty(), "but {wrong:?}");
+    }
+
+    #[test]
+    fn a_password_has_a_letter_and_more_and_looks_like_nothing_else() {
+        check(
+            is_like,
+            &["Tr4ctor", "ab#def", "plover9!", "heather.Moor7", "884-Kestrel", "a1b2c3"],
+            &[
+                "plover", "ab#de", "1234567", "#######", "word1:", "-word12", "/word12",
+                "\\word12", "@word12", "%word12", "#word12", "+word12", "&word12", "*word12",
+                "?word12", "http://a1", "90days", "v2.1.0b", "sha256", "jane1@corp.net",
+                "cfg.token2", "a=b123", "ab/cd/e1.txt", "your-key1", "plover!", "plover??",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_measure_is_a_number_and_a_unit() {
+        check(
+            is_measure,
+            &["90days", "8-12", "12-character", "1000x", "7", "8:30pm", "12.5GB", "99Days"],
+            &["12345days", "days", "884-Kestrel", "90days!", "12-Chars1"],
+        );
+    }
+
+    #[test]
+    fn a_version_begins_with_two_numbers() {
+        check(
+            is_version,
+            &["v2.1", "1.2.3-beta", "V10.0", "vv1.2"],
+            &["v2", "2.x", ".1", "a1.2", "1a.2", ""],
+        );
+    }
+
+    #[test]
+    fn a_method_is_told_by_its_name() {
+        check(
+            is_method,
+            &["SHA-256", "sha1", "md5", "AES128", "base64enc", "md5hash", "rsa2048", "utf8"],
+            &["sha1nes", "mymd5", "plover1", "sha"],
+        );
+    }
+
+    #[test]
+    fn an_address_has_a_host_with_a_point() {
+        check(is_address, &["jane@corp.net", "a@b-c.d1"], &["jane@corp", "jane.corp", "a@b.c/d"]);
+    }
+
+    #[test]
+    fn code_has_members_assignments_and_arrows() {
+        check(
+            is_code,
+            &["cfg.token2", "a=b1", "x::y2", "user->pw1", "a.b.c", "cfg.Token2"],
+            &["a=", "1a=b", "heather.Moor7", "plover9", "a.1b", "a..b"],
+        );
+        check(
+            is_of_two_names,
+            &["heather.Moor7", "anna.Kim12"],
+            &[
+                "hea.Moor7", "heather.Mo7", "heather.Moor", "heather.moor7", "heather.Token2",
+                "heather.Pwd1", "heather",
+            ],
+        );
+    }
+}

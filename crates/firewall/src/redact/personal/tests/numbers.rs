@@ -1,5 +1,7 @@
 //! Cards and other groups of digits, and where they begin and end.
 
+use super::super::card;
+use super::super::checksum::luhn;
 use super::check;
 
 #[test]
@@ -102,4 +104,37 @@ fn short_words_and_hashes_are_read_by_their_case_and_the_length_of_the_text() {
         ("plate IH08OY given", "other-plate=IH08OY"),
         ("Visa order 4485127701935", "card=4485127701935"),
     ]);
+}
+
+/// A number that begins so, is so long, and has its sum.
+fn with_sum(prefix: &str, length: usize) -> String {
+    let filled: String = prefix.chars().chain("12".chars().cycle()).take(length - 1).collect();
+    let with = |digit: char| format!("{filled}{digit}");
+    ('0'..='9').map(with).find(|number| luhn(number.as_bytes())).unwrap()
+}
+
+#[test]
+fn a_brand_has_its_lengths() {
+    let all: Vec<usize> = (12..=19).collect();
+    for (prefixes, lengths) in [
+        (&["34", "37", "2131", "10", "19"][..], &[15][..]),
+        (&["300", "305", "309", "36", "38", "39"], &[14, 16]),
+        (&["40", "49"], &[13, 16, 19]),
+        (&["51", "55", "2200", "2204", "2221", "2720", "35", "81", "820", "829", "9792"], &[16]),
+        (&["60", "64", "65"], &[16, 19]),
+        (&["62"], &[16, 17, 18, 19]),
+        (&["50", "56", "59", "61", "63", "66", "69"], &all),
+        (&["33", "306", "308", "310", "2132", "2130", "20", "2199", "2205", "2220", "2721"], &[]),
+        (&["28", "70", "80", "83", "9791", "9793", "90", "09", "0603", "0605"], &[]),
+    ] {
+        for prefix in prefixes {
+            for length in 11..=19 {
+                let number = with_sum(prefix, length);
+                let is_card = card::is_card(number.as_bytes());
+                assert_eq!(is_card, lengths.contains(&length), "{number} has {length} digits");
+            }
+        }
+    }
+    assert!(!card::is_card(with_sum("0604", 11).as_bytes()));
+    assert!(card::is_card(with_sum("0604", 12).as_bytes()));
 }

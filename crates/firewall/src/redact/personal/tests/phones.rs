@@ -68,6 +68,7 @@ fn a_phone_is_told_by_its_groups_and_by_what_stands_around() {
         ("phone 123456789012345", "phone=123456789012345"),
         ("phone 13 1 1980 12", ""),
         ("phone 1980 13 12 12", "phone=1980 13 12 12"),
+        ("phone 1980-3-12", ""),
         ("phone 1980-03-12T10:11:12;5551234 x", "phone=5551234"),
         ("phone 2 03 1980", "phone=03 1980"),
         ("phone 20-03-1980", ""),

@@ -1,0 +1,134 @@
+//! Masks of a run: what a model may write with them, and what comes of it.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use weaver_firewall::{Firewall, MaskTable, UnknownMask};
+
+use crate::support::FIREWALL;
+
+const MAIL: &str = "jane.roe@corp.net";
+const NUMBER: u64 = 987_654_321;
+
+/// A run that has seen an address, `[EMAIL_1]`, and a number that its name hides, `[FIELD_1]`.
+fn run() -> (Arc<MaskTable>, Firewall) {
+    let table = Arc::new(MaskTable::new());
+    let firewall = FIREWALL.with_masks(Arc::clone(&table), None);
+    let (seen, _) = firewall.redact_value(&json!({ "a": MAIL, "password": NUMBER }));
+    assert_eq!(seen, json!({ "a": "[EMAIL_1]", "password": "[FIELD_1]" }));
+    (table, firewall)
+}
+
+fn resolved(arguments: Value) -> Option<Value> {
+    run().1.resolve(&arguments).arguments
+}
+
+fn unknown(arguments: Value) -> Option<(String, String)> {
+    run().1.resolve(&arguments).unknown.map(|UnknownMask { mask, place }| (mask, place))
+}
+
+#[test]
+fn a_mask_in_an_argument_gives_way_to_its_value() {
+    for (arguments, with_values) in [
+        (json!({ "to": "[EMAIL_1]" }), json!({ "to": MAIL })),
+        (json!({ "t": "to [EMAIL_1], [EMAIL_1]." }), json!({ "t": format!("to {MAIL}, {MAIL}.") })),
+        (json!([{ "[EMAIL_1]": 1 }]), json!([{ MAIL: 1 }])),
+        // A number alone is one again, also in a text that is JSON itself, however deep.
+        (json!({ "n": "[FIELD_1]" }), json!({ "n": NUMBER })),
+        (json!({ "t": "card [FIELD_1]" }), json!({ "t": format!("card {NUMBER}") })),
+        (
+            json!({ "t": json!({ "n": "[FIELD_1]", "m": "[EMAIL_1]" }).to_string() }),
+            json!({ "t": json!({ "n": NUMBER, "m": MAIL }).to_string() }),
+        ),
+        (
+            json!({ "t": json!({ "u": json!({ "n": "[FIELD_1]" }).to_string() }).to_string() }),
+            json!({ "t": json!({ "u": json!({ "n": NUMBER }).to_string() }).to_string() }),
+        ),
+        (
+            json!({ "t": "\"[FIELD_1]\" \"[FIELD_1]" }),
+            json!({ "t": format!("{NUMBER} \"{NUMBER}") }),
+        ),
+    ] {
+        assert_eq!(resolved(arguments), Some(with_values));
+    }
+    for without in [json!({ "a": "words" }), json!(["[note]", 1, null, true]), json!("[EMAIL_2]")] {
+        assert_eq!(resolved(without), None);
+    }
+}
+
+#[test]
+fn each_mask_is_told_once_with_the_first_place_of_it() {
+    let (_, firewall) = run();
+    let arguments =
+        json!({ "a": { "b/c": "[EMAIL_1]" }, "d": ["x", "[FIELD_1]"], "e": "[EMAIL_1]" });
+    let masked = firewall.resolve(&arguments).masked;
+    let told: Vec<(&str, &str, &str)> =
+        masked.iter().map(|one| (&*one.mask, &*one.place, &*one.kind)).collect();
+    assert_eq!(told, [("[EMAIL_1]", "/a/b~1c", "email"), ("[FIELD_1]", "/d/1", "field")]);
+    let deep = json!({ "k".repeat(200): "[EMAIL_1]" });
+    let masked = firewall.resolve(&deep).masked;
+    assert_eq!(masked[0].place, format!("/{}", "k".repeat(119)));
+}
+
+#[test]
+fn what_can_only_be_meant_as_a_mask_and_is_none_is_told() {
+    let at = |mask: &str, place: &str| Some((mask.to_owned(), place.to_owned()));
+    assert_eq!(unknown(json!({ "a": ["x", "to [EMAIL_2]"] })), at("[EMAIL_2]", "/a/1"));
+    assert_eq!(unknown(json!({ "a": "[REDACTED]", "b": "[EMAIL_9]" })), at("[REDACTED]", "/a"));
+    assert_eq!(unknown(json!({ "[EMAIL-1]": 1 })), at("[EMAIL-1]", "/[EMAIL-1]"));
+    for known in [json!({ "a": "[EMAIL_1]" }), json!({ "a": "[note] [1] [a_1]" })] {
+        assert_eq!(unknown(known), None);
+    }
+    // Without a table every mask is unknown.
+    let unknown = FIREWALL.resolve(&json!("[EMAIL_1]")).unknown;
+    assert_eq!(unknown.map(|one| one.mask).as_deref(), Some("[EMAIL_1]"));
+}
+
+#[test]
+fn a_text_is_restored_and_its_values_are_hidden_again() {
+    let (table, firewall) = run();
+    let restored = format!("{MAIL} has {NUMBER}, [EMAIL_2] has none");
+    assert_eq!(table.restore("[EMAIL_1] has [FIELD_1], [EMAIL_2] has none"), restored);
+    assert_eq!(table.restore("plain words"), "plain words");
+    let masked = firewall.resolve(&json!(["[EMAIL_1]", "[FIELD_1]"])).masked;
+    assert_eq!(table.hide(&restored, &masked), "[EMAIL_1] has [FIELD_1], [EMAIL_2] has none");
+    // Only the values of these masks.
+    assert_eq!(table.hide(&restored, &masked[..1]), restored.replace(MAIL, "[EMAIL_1]"));
+    assert_eq!(table.hide("plain words", &masked), "plain words");
+}
+
+#[test]
+fn a_call_gets_a_mebibyte_of_values_and_no_more() {
+    let (_, firewall) = run();
+    let lines = format!("{}\n", "A".repeat(63)).repeat(1_000);
+    let key = format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}-----END RSA PRIVATE KEY-----");
+    let mask = firewall.redact_text(&key).text;
+    assert!(mask.starts_with('[') && mask.len() < 40, "{mask}");
+    let most = 1_024 * 1_024 / key.len();
+    // Alone in their places and within a text.
+    for argument in [mask.clone(), format!("the key is {mask}")] {
+        let result = |count: usize| firewall.resolve(&json!(vec![argument.as_str(); count]));
+        let with_values = json!(vec![argument.replace(&mask, &key); most]);
+        assert!(result(most).arguments == Some(with_values) && !result(most).too_much);
+        let more = result(most + 1);
+        assert!(more.arguments.is_none() && more.masked.is_empty() && more.too_much);
+    }
+}
+
+#[test]
+fn a_run_gives_out_a_thousand_values() {
+    let masks = |first: usize, count: usize| -> Vec<String> {
+        (first..first + count).map(|number| format!("[EMAIL_{number}]")).collect()
+    };
+    let table = Arc::new(MaskTable::new());
+    let firewall = FIREWALL.with_masks(Arc::clone(&table), None);
+    let seen: Vec<String> = (1..=1_001).map(|number| format!("user{number}@corp.net")).collect();
+    let (shown, _) = firewall.redact_value(&json!(seen));
+    assert_eq!(shown[1_000], "[EMAIL_1001]");
+    let too_much = |masks: &[String]| firewall.resolve(&json!(masks)).too_much;
+    assert!(!too_much(&masks(1, 1_000)) && too_much(&masks(1, 1_001)));
+    // Those that were given out count already, and may be given out again.
+    table.give_out(masks(1, 999).iter().map(String::as_str));
+    assert!(!too_much(&masks(1, 1_000)) && !too_much(&masks(1, 500)));
+    assert!(!too_much(&masks(1_001, 1)) && too_much(&masks(1_000, 2)));
+}
