@@ -15,7 +15,6 @@ use weaver_stack::memory::{
 use weaver_stack::policy::{Contracts, Policy, PolicySet};
 use weaver_stack::router::{catalog::Catalog, catalog::SelectableItem, route::Router};
 use weaver_stack::text::token::CharsPerFour;
-use weaver_stack::trace::verify;
 use weaver_stack::types::{
     CapabilityId, CapabilityRequest, Effects, JustificationSource, Principal, PrincipalId,
     RawResult, ResponseMode, RunSettings, SystemClock, ToolSpec,
@@ -66,9 +65,7 @@ fn main() -> Result<(), Failure> {
 
     let goal = "Can order A-17 still be returned?";
     println!("{goal}\n{}", run(&kernel, &memory.durable, &ScriptedModel, goal)?);
-    for sentence in verify::verify(kernel.ledger().as_ref(), None)?.proven() {
-        println!("verified: {sentence}");
-    }
+    println!("The log has {} events.", kernel.ledger().head()?.size);
     Ok(())
 }
 

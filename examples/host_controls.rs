@@ -35,7 +35,7 @@ fn main() -> Result<(), Failure> {
     for (id, contract) in desk.kernel.contract_mismatches() {
         println!("  {id} changed: {:?}", contract.drift.class());
     }
-    block_on(desk.kernel.approve_contracts(&[open.clone()], "ana"))?;
+    block_on(desk.kernel.approve_contracts(std::slice::from_ref(&open), "ana"))?;
     println!("  mismatches left: {}", desk.kernel.contract_mismatches().len());
 
     section("3. A token is handed on for these arguments alone");

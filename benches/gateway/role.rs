@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use weaver_gateway::daemon::{
-    self, DaemonCommand, DaemonFolder, DaemonOptions, SessionRequest, ShimOptions,
+    self, DaemonCommand, DaemonFolder, DaemonOptions, SessionRequest, ShimOptions, StoreClaim,
 };
 use weaver_gateway::serve;
 
@@ -59,7 +59,7 @@ fn shim(config: &Path) -> Result<(), Failure> {
         profile: None,
         folder: None,
         label: "bench".to_owned(),
-        resumed: false,
+        token: None,
     };
     Ok(daemon::run_shim(Ok(ShimOptions { folder, command, request }))?)
 }
@@ -69,7 +69,8 @@ fn daemon(config: &Path) -> Result<(), Failure> {
     daemon::leave_session();
     let config = weaver_gateway::config::load(config)?;
     let options = DaemonOptions { idle_exit: Some(IDLE_EXIT), ..DaemonOptions::default() };
-    daemon::run(config, serve::ServeOptions::default(), options, || {
+    let claim = StoreClaim::of_store(&config.store)?;
+    daemon::run(config, serve::ServeOptions::default(), options, &claim, || {
         println!("{}", DaemonCommand::ready_line());
         let _ = daemon::detach_output();
     })?;

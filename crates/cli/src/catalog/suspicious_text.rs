@@ -3,7 +3,7 @@
 //! They are found as those of a server's tools are when the gateway takes them in: a model reads a
 //! description before anything was called, as if it were the operator's.
 
-use contextweaver::catalog::load::Loaded;
+use contextweaver::catalog::load::LoadedCatalog;
 use contextweaver::catalog::{Finding, SelectableItem, Severity};
 use serde_json::Value;
 use weaver_firewall::Suspicion;
@@ -16,7 +16,7 @@ const HIDDEN: &str = "hidden_text";
 
 /// One finding for each item that speaks to a model, and one for each whose schemas or examples hide
 /// text; `known` has those whose names and descriptions do.
-pub(super) fn findings(loaded: &Loaded, known: &[Finding]) -> Vec<Finding> {
+pub(super) fn findings(loaded: &LoadedCatalog, known: &[Finding]) -> Vec<Finding> {
     let items = loaded.entries.iter().filter_map(|entry| entry.item.as_ref().ok());
     let mut out = Vec::new();
     for item in items {

@@ -268,7 +268,7 @@ mod tests {
         };
         let mut calls = vec![call("2027-01-14T10:00:00Z"); 100_000];
         calls.extend([call("2027-01-14T23:59:59Z"), call("2027-01-15T00:00:01Z")]);
-        let mut today = Today { calls, cut: false, locale: LocaleCode::EnUs };
+        let mut today = LastDay { calls, cut: false, locale: LocaleCode::EnUs };
         let text = today.text();
         assert!(text.starts_with("99,962 earlier calls"), "{text}");
         assert!(text.contains("\n01/14/2027, UTC\n10:00:00"), "{text}");
