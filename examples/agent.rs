@@ -57,11 +57,8 @@ fn main() -> Result<(), Failure> {
     let kernel = Kernel::in_memory(tools()?, policy)?;
     let memory = MemoryBundle::create(BundleParts::new(Arc::new(SystemClock::default())));
     let window = json!("goods may be returned for 30 days");
-    FactStore::new(&memory.durable).state(
-        "returns.window",
-        window,
-        &PutOptions::new("handbook"),
-    )?;
+    let by = PutOptions::new("handbook");
+    FactStore::new(&memory.durable).state("returns.window", window, &by)?;
 
     let goal = "Can order A-17 still be returned?";
     println!("{goal}\n{}", run(&kernel, &memory.durable, &ScriptedModel, goal)?);
@@ -95,7 +92,7 @@ fn run(kernel: &Kernel, memory: &Memory, model: &dyn Model, goal: &str) -> Resul
         let request = CapabilityRequest::new(CapabilityId::parse(tool)?, goal)
             .justified(why, JustificationSource::Model);
         let call =
-            Call { request: &request, arguments: Some(&arguments), mode: ResponseMode::Auto };
+            Call { request: &request, arguments: Some(&arguments), mode: ResponseMode::Summary };
         let done = block_on(kernel.execute(caller, call));
         println!("step {step}: {tool}: {:?}, {}", done.decision.verdict(), done.decision.detail());
         log.push(ContextItem::tool_call(&done.call, &request.capability_id, &arguments))?;

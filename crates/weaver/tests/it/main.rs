@@ -7,3 +7,5 @@ mod context;
 mod features;
 #[cfg(test)]
 mod names;
+#[cfg(test)]
+mod readme;
