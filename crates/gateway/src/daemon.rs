@@ -214,7 +214,7 @@ fn lock_for_life(
 }
 
 /// Why a daemon ends, and how long its sessions may take.
-struct Ending {
+struct DrainPlan {
     farewell: Farewell,
     patience: Duration,
     end: DaemonEnd,
@@ -261,7 +261,7 @@ async fn accept(
     listener: &UnixListener,
     mut ending: mpsc::Receiver<Farewell>,
     idle_exit: Option<Duration>,
-) -> Result<Ending, DaemonError> {
+) -> Result<DrainPlan, DaemonError> {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
@@ -272,13 +272,13 @@ async fn accept(
     let mut look = tokio::time::interval(IDLE_LOOK);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut hung_up = signal(SignalKind::hangup()).map_err(DaemonError::connection)?;
-    let over = |farewell, patience| Ok(Ending { farewell, patience, end: DaemonEnd::Over });
+    let over = |farewell, patience| Ok(DrainPlan { farewell, patience, end: DaemonEnd::Over });
     // Where a client started it, the next one comes with the next client.
     let reconfigured = match idle_exit {
         Some(_) => DaemonEnd::Over,
         None => DaemonEnd::Reconfigured,
     };
-    let for_next = Ending { farewell: Farewell::Restarting, patience: DRAIN, end: reconfigured };
+    let for_next = DrainPlan { farewell: Farewell::Restarting, patience: DRAIN, end: reconfigured };
     loop {
         tokio::select! {
             biased;
@@ -370,7 +370,7 @@ fn socket_of(shared: &Daemon) -> Option<(u64, u64)> {
 }
 
 /// Ends the sessions, then the servers, then the store.
-async fn wind_up(shared: Arc<Daemon>, ending: Ending) {
+async fn wind_up(shared: Arc<Daemon>, ending: DrainPlan) {
     shared.closing.cancel();
     if !shared.server.drain(ending.farewell, ending.patience).await {
         tracing::warn!("sessions that did not end were cut off");

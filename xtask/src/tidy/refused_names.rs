@@ -28,47 +28,18 @@ const WORDS: &str = "\
     switched synced taken takes tells they today told typed unclear unfinished unlike unlisted \
     unowned untaken verified visible wanted watched way what when who whole written wrong";
 
-/// Files with a name of this kind that is still to go. A row without its name is an error too.
-const OPEN: &[(&str, &str)] = &[
-    ("crates/gateway/src/daemon.rs", "Ending"),
-    ("crates/gateway/src/daemon/start.rs", "Connected"),
-    ("crates/gateway/src/http/mcp.rs", "Shared"),
-    ("crates/gateway/src/serve/confined.rs", "confined"),
-    ("crates/gateway/src/serve/covered.rs", "covered"),
-    ("crates/gateway/src/serve/entry/instances.rs", "Acquired"),
-    ("crates/gateway/src/serve/feature_snapshot.rs", "Located"),
-    ("crates/gateway/src/serve/message.rs", "Incoming"),
-    ("crates/gateway/src/serve/server_events.rs", "Offered"),
-    ("crates/gateway/src/serve/server_requests/relay.rs", "Closed"),
-    ("crates/gateway/src/serve/server_requests/relay.rs", "Relayed"),
-];
-
 /// Types and modules with such a name.
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    compare(tree, OPEN)
-}
-
-fn compare(tree: &Tree, open: &[(&str, &str)]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut left: Vec<_> = open.to_vec();
     for (path, text) in tree.rust() {
         if is_test_module(path) || path.contains("/benches/") {
             continue;
         }
         for (name, line) in named(path, text) {
-            if let Some(at) = left.iter().position(|one| *one == (path, name.as_str())) {
-                left.remove(at);
-            } else if !open.contains(&(path, name.as_str())) {
-                let message = format!("`{name}` says nothing of what it holds");
-                findings.push(Finding::error(RULE, (path, line), message, REMEDY));
-            }
+            let message = format!("`{name}` says nothing of what it holds");
+            findings.push(Finding::error(RULE, (path, line), message, REMEDY));
         }
     }
-    findings.extend(left.into_iter().map(|(path, name)| {
-        let message = format!("`{name}` is listed for {path} and is not there");
-        let place = ("xtask/src/tidy/refused_names.rs", 1);
-        Finding::error(RULE, place, message, "take the row out")
-    }));
     findings
 }
 
@@ -103,11 +74,11 @@ fn declared(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::compare;
+    use super::check;
     use crate::tidy::tree::Tree;
 
-    fn messages(path: &str, text: &str, open: &[(&str, &str)]) -> Vec<String> {
-        compare(&Tree::planted(&[(path, text)]), open)
+    fn messages(path: &str, text: &str) -> Vec<String> {
+        check(&Tree::planted(&[(path, text)]))
             .into_iter()
             .map(|finding| format!("{}: {}", finding.line, finding.message))
             .collect()
@@ -116,7 +87,7 @@ mod tests {
     #[test]
     fn a_type_with_a_participle_for_its_name_is_found() {
         let source = "struct Row;\npub(super) enum Taken { A }\npub type Way = u8;\n";
-        let found = messages("crates/a/src/b.rs", source, &[]);
+        let found = messages("crates/a/src/b.rs", source);
         let says = "says nothing of what it holds";
         assert_eq!(found, [format!("2: `Taken` {says}"), format!("3: `Way` {says}")]);
     }
@@ -125,21 +96,13 @@ mod tests {
     fn a_variant_a_longer_name_and_a_test_type_are_not() {
         let source = "enum State { Taken, Kept }\nstruct KeptRow;\nstruct Takeout;\n\
             #[cfg(test)]\nmod tests {\n    struct Taken;\n}\n";
-        assert_eq!(messages("crates/a/src/b.rs", source, &[]), Vec::<String>::new());
-        assert_eq!(messages("crates/a/src/b/tests.rs", "struct Taken;", &[]), Vec::<String>::new());
+        assert_eq!(messages("crates/a/src/b.rs", source), Vec::<String>::new());
+        assert_eq!(messages("crates/a/src/b/tests.rs", "struct Taken;"), Vec::<String>::new());
     }
 
     #[test]
     fn a_module_with_such_a_name_is_found() {
-        assert_eq!(messages("crates/a/src/pruned.rs", "", &[]).len(), 1);
-        assert_eq!(messages("crates/a/src/pruned_json.rs", "", &[]), Vec::<String>::new());
-    }
-
-    #[test]
-    fn a_listed_name_passes_and_a_row_without_its_name_does_not() {
-        let (path, source) = ("crates/a/src/b.rs", "struct Taken;");
-        assert_eq!(messages(path, source, &[(path, "Taken")]), Vec::<String>::new());
-        let found = messages(path, "struct Row;", &[(path, "Taken")]);
-        assert_eq!(found, ["1: `Taken` is listed for crates/a/src/b.rs and is not there"]);
+        assert_eq!(messages("crates/a/src/pruned.rs", "").len(), 1);
+        assert_eq!(messages("crates/a/src/pruned_json.rs", ""), Vec::<String>::new());
     }
 }

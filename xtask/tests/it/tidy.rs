@@ -19,8 +19,12 @@ description = "d"
 license = "MIT"
 readme = "README.md"
 documentation = "u"
+keywords = ["k"]
+categories = ["c"]
 rust-version = "1.95"
 include = ["/src/**/*"]
+[package.metadata.docs.rs]
+all-features = true
 [lints]
 workspace = true
 "#;

@@ -269,7 +269,8 @@ mod tests {
         let mut calls = vec![call("2027-01-14T10:00:00Z"); 100_000];
         calls.extend([call("2027-01-14T23:59:59Z"), call("2027-01-15T00:00:01Z")]);
         let mut today = LastDay { calls, cut: false, locale: LocaleCode::EnUs };
-        let text = today.text();
+        let shown = |today: &LastDay| anstream::adapter::strip_str(&today.text()).to_string();
+        let text = shown(&today);
         assert!(text.starts_with("99,962 earlier calls"), "{text}");
         assert!(text.contains("\n01/14/2027, UTC\n10:00:00"), "{text}");
         assert!(text.contains("\n01/15/2027, UTC\n00:00:01"), "{text}");
@@ -277,6 +278,6 @@ mod tests {
         assert_eq!(today.summary(), "100,002 calls: 100,002 done");
         today.locale = LocaleCode::EnIn;
         assert_eq!(today.summary(), "1,00,002 calls: 1,00,002 done");
-        assert!(today.text().contains("\n15/01/2027, UTC\n"), "{}", today.text());
+        assert!(shown(&today).contains("\n15/01/2027, UTC\n"), "{}", shown(&today));
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::error::DaemonError;
 use super::folder::DaemonFolder;
 use super::hello::{DaemonStatus, Outcome, Purpose};
-use super::start::{Connected, DaemonCommand, connect, connect_or_start};
+use super::start::{DaemonCommand, DaemonConnection, connect, connect_or_start};
 use crate::serve::Farewell;
 
 /// How long a daemon may take to end.
@@ -50,7 +50,7 @@ pub fn ensure(store: &Path, command: &DaemonCommand) -> Result<(), DaemonError> 
 }
 
 fn end_in(folder: &DaemonFolder, farewell: Farewell) -> Result<(), DaemonError> {
-    let Connected { mut reader, .. } = connect(folder, Purpose::End(farewell))?;
+    let DaemonConnection { mut reader, .. } = connect(folder, Purpose::End(farewell))?;
     reader.get_ref().set_read_timeout(Some(PATIENCE)).map_err(DaemonError::connection)?;
     // The connection ends with the daemon.
     match reader.read_to_end(&mut Vec::new()) {

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use super::error::DaemonError;
 use super::folder::DaemonFolder;
 use super::hello::{Purpose, SessionRequest};
-use super::start::{Connected, DaemonCommand, connect, connect_or_start};
+use super::start::{DaemonCommand, DaemonConnection, connect, connect_or_start};
 use session::{Attempt, Feed, Session};
 
 /// The longest line, in bytes. The daemon refuses those over 16 MiB with an answer of its own.
@@ -73,7 +73,7 @@ pub fn run_shim(options: Result<ShimOptions, DaemonError>) -> io::Result<()> {
     copied
 }
 
-fn connect_to(options: &ShimOptions, attempt: Attempt) -> Result<Connected, DaemonError> {
+fn connect_to(options: &ShimOptions, attempt: Attempt) -> Result<DaemonConnection, DaemonError> {
     let purpose = Purpose::Session(options.request.clone());
     match attempt {
         Attempt::Find => connect(&options.folder, purpose),
@@ -85,7 +85,7 @@ fn connect_to(options: &ShimOptions, attempt: Attempt) -> Result<Connected, Daem
 }
 
 /// Connects to the daemon.
-type Connect = Box<dyn Fn(Attempt) -> Result<Connected, DaemonError> + Send + Sync>;
+type Connect = Box<dyn Fn(Attempt) -> Result<DaemonConnection, DaemonError> + Send + Sync>;
 
 /// Feeds the lines of standard input to the session.
 fn copy_requests(session: &Session) -> io::Result<()> {

@@ -58,7 +58,7 @@ impl DaemonCommand {
 }
 
 /// A connection on which the daemon has answered the first line.
-pub(super) struct Connected {
+pub(super) struct DaemonConnection {
     pub(super) writer: UnixStream,
     pub(super) reader: BufReader<UnixStream>,
     pub(super) welcome: Welcome,
@@ -70,7 +70,10 @@ pub(super) struct Connected {
 /// # Errors
 /// [`DaemonError::NotRunning`], when none does; [`DaemonError::Refused`], with its reason;
 /// [`DaemonError::NotOwn`] and [`DaemonError::Open`], where others can listen.
-pub(super) fn connect(folder: &DaemonFolder, purpose: Purpose) -> Result<Connected, DaemonError> {
+pub(super) fn connect(
+    folder: &DaemonFolder,
+    purpose: Purpose,
+) -> Result<DaemonConnection, DaemonError> {
     folder.check()?;
     let stream = UnixStream::connect(folder.socket()).map_err(broken)?;
     let mut writer = stream.try_clone().map_err(broken)?;
@@ -88,7 +91,7 @@ pub(super) fn connect(folder: &DaemonFolder, purpose: Purpose) -> Result<Connect
     match welcome.outcome {
         Outcome::MakingWay => Err(DaemonError::MakingWay),
         Outcome::Refused { code, problem } => Err(DaemonError::Refused { code, problem }),
-        _ => Ok(Connected { writer, reader, welcome }),
+        _ => Ok(DaemonConnection { writer, reader, welcome }),
     }
 }
 
@@ -112,7 +115,7 @@ pub(super) fn connect_or_start(
     command: &DaemonCommand,
     purpose: &Purpose,
     deadline: Instant,
-) -> Result<Connected, DaemonError> {
+) -> Result<DaemonConnection, DaemonError> {
     let mut lock = None;
     loop {
         match connect(folder, purpose.clone()) {

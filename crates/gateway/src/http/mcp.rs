@@ -39,7 +39,7 @@ pub(super) const MODERN: &str = "2026-07-28";
 /// The first revision whose clients know events without data.
 const PRIMED: &str = "2025-11-25";
 
-type Shared = State<Arc<HttpGateway>>;
+type GatewayState = State<Arc<HttpGateway>>;
 
 /// How a request is answered.
 enum AnswerForm {
@@ -53,7 +53,7 @@ enum AnswerForm {
 
 /// A message of a client.
 pub(super) async fn post(
-    State(gateway): Shared,
+    State(gateway): GatewayState,
     Extension(caller): Extension<Caller>,
     request: Request,
 ) -> Response {
@@ -273,7 +273,7 @@ fn answer_event(id: &str) -> Option<(u64, u64)> {
 
 /// The stream of what a client is told beside the answers to its requests.
 pub(super) async fn get(
-    State(gateway): Shared,
+    State(gateway): GatewayState,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
 ) -> Response {
@@ -318,7 +318,7 @@ pub(super) async fn get(
 
 /// The end of a session.
 pub(super) async fn delete(
-    State(gateway): Shared,
+    State(gateway): GatewayState,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
 ) -> Response {

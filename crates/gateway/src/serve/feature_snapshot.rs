@@ -33,7 +33,7 @@ pub(crate) struct ResourceAddress {
 
 /// An item of a list, and whose it is.
 #[derive(Debug, Clone)]
-pub(crate) struct Located {
+pub(crate) struct LocatedItem {
     pub(crate) server: UpstreamName,
     pub(crate) item: Arc<Value>,
 }
@@ -50,8 +50,8 @@ pub(crate) struct LocatedPrompt {
 /// What all servers offer beside tools, at one moment. It is replaced whole when anything changes.
 #[derive(Default)]
 pub(crate) struct FeatureSnapshot {
-    resources: BTreeMap<String, Located>,
-    templates: BTreeMap<String, Located>,
+    resources: BTreeMap<String, LocatedItem>,
+    templates: BTreeMap<String, LocatedItem>,
     pub(crate) prompts: BTreeMap<String, LocatedPrompt>,
     /// Where a listed resource is, by its exported URI.
     addresses: HashMap<String, ResourceAddress>,
@@ -134,7 +134,7 @@ impl FeatureSnapshot {
         if self.exported.contains_key(&address) {
             return;
         }
-        let located = Located { server: server.clone(), item: Arc::new(item.value().clone()) };
+        let located = LocatedItem { server: server.clone(), item: Arc::new(item.value().clone()) };
         self.resources.insert(exported.clone(), located);
         self.addresses.insert(exported.clone(), address.clone());
         self.exported.insert(address, exported);
@@ -145,7 +145,7 @@ impl FeatureSnapshot {
             self.patterns.push((server.clone(), pattern));
         }
         let item = Arc::new(item.value().clone());
-        self.templates.entry(exported).or_insert(Located { server: server.clone(), item });
+        self.templates.entry(exported).or_insert(LocatedItem { server: server.clone(), item });
     }
 
     fn add_prompt(&mut self, server: &UpstreamName, item: &ListedItem, names: PromptNames) {
@@ -219,7 +219,7 @@ impl FeatureSnapshot {
         &self,
         cursor: Option<&str>,
         may_see: impl Fn(&UpstreamName) -> bool,
-    ) -> Result<ListPage<'_, Located>, UnknownCursor> {
+    ) -> Result<ListPage<'_, LocatedItem>, UnknownCursor> {
         page(&self.resources, cursor, PAGE, |located| may_see(&located.server))
     }
 
@@ -228,7 +228,7 @@ impl FeatureSnapshot {
         &self,
         cursor: Option<&str>,
         may_see: impl Fn(&UpstreamName) -> bool,
-    ) -> Result<ListPage<'_, Located>, UnknownCursor> {
+    ) -> Result<ListPage<'_, LocatedItem>, UnknownCursor> {
         page(&self.templates, cursor, PAGE, |located| may_see(&located.server))
     }
 

@@ -16,7 +16,7 @@ use weaver_types::{
     CapabilityId, Clock, Contribution, EventKind, Principal, RunId, Tenant, UpstreamName,
 };
 
-use super::confined::ConfinedChildren;
+use super::confinement_signal::ConfinedChildren;
 use super::error::ServeError;
 use super::memory;
 use super::open::GatewayParts;

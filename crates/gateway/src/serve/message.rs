@@ -48,7 +48,7 @@ pub(crate) struct Request {
 
 /// A classified line.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Incoming {
+pub(crate) enum ClientMessage {
     Request(Request),
     Notification {
         method: String,
@@ -67,7 +67,7 @@ pub(crate) enum Incoming {
 }
 
 /// Classifies a line.
-pub(crate) fn read(line: &[u8]) -> Incoming {
+pub(crate) fn read(line: &[u8]) -> ClientMessage {
     let (value, argument_problem) = match canonical::parse(line, Profile::Foreign) {
         Ok(value) => (value, None),
         Err(error) => match serde_json::from_slice::<Value>(line) {
@@ -110,11 +110,11 @@ pub(crate) fn read(line: &[u8]) -> Incoming {
     };
     match (message.remove("method"), id, known) {
         (Some(Value::String(method)), Some(_), Some(id)) => {
-            Incoming::Request(Request { id, method, params, argument_problem })
+            ClientMessage::Request(Request { id, method, params, argument_problem })
         }
-        (Some(Value::String(method)), None, _) => Incoming::Notification { method, params },
+        (Some(Value::String(method)), None, _) => ClientMessage::Notification { method, params },
         (None, Some(id), _) if message.contains_key("result") || message.contains_key("error") => {
-            Incoming::Response { id, answer: response(message) }
+            ClientMessage::Response { id, answer: response(message) }
         }
         (_, _, id) => malformed(
             id.unwrap_or_default(),
@@ -124,8 +124,8 @@ pub(crate) fn read(line: &[u8]) -> Incoming {
     }
 }
 
-fn malformed(id: Value, code: i64, message: impl Into<String>) -> Incoming {
-    Incoming::Malformed { id, error: RpcError::new(code, message) }
+fn malformed(id: Value, code: i64, message: impl Into<String>) -> ClientMessage {
+    ClientMessage::Malformed { id, error: RpcError::new(code, message) }
 }
 
 /// The line that answers a request.
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_duplicate_key_is_a_flaw_of_the_request_it_stands_in() {
         let line = br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a","arguments":{"x":1,"x":2}}}"#;
-        let Incoming::Request(request) = read(line) else { panic!("no request") };
+        let ClientMessage::Request(request) = read(line) else { panic!("no request") };
         assert_eq!(request.id, json!(7));
         assert!(
             request
@@ -202,13 +202,16 @@ mod tests {
     #[test]
     fn what_cannot_be_answered_by_id_is_answered_without() {
         for line in [&b"not json"[..], b"[]", b"{}", br#"{"jsonrpc":"2.0","id":{},"method":"x"}"#] {
-            assert!(matches!(read(line), Incoming::Malformed { id: Value::Null, .. }), "{line:?}");
+            assert!(
+                matches!(read(line), ClientMessage::Malformed { id: Value::Null, .. }),
+                "{line:?}"
+            );
         }
     }
 
     #[test]
     fn null_is_no_id() {
         let line = br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#;
-        assert!(matches!(read(line), Incoming::Malformed { .. }));
+        assert!(matches!(read(line), ClientMessage::Malformed { .. }));
     }
 }

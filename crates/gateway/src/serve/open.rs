@@ -17,7 +17,7 @@ use weaver_types::{Clock, OsRandom, Principal, Random, ResponseMode};
 
 use super::ServeOptions;
 use super::clock::WakingClock;
-use super::confined::ConfinedChildren;
+use super::confinement_signal::ConfinedChildren;
 use super::error::ServeError;
 use super::own_tools;
 use super::salt;

@@ -13,7 +13,7 @@ use super::client::Client;
 use super::client_call::{CallFollowing, ClientCall, RequestLog};
 use super::dispatch::{self, Session};
 use super::lines::{MAX_LINE, Outbox};
-use super::message::{self, Incoming, Request, RpcError, code};
+use super::message::{self, ClientMessage, Request, RpcError, code};
 use super::open_requests::{OpenRequests, RequestTokens};
 use super::parked_calls::{self, CallStep, RequestIdentity, RunningCall};
 use super::progress_reporter::ProgressReporter;
@@ -61,14 +61,14 @@ impl Requests {
 
     async fn take_in(&self, line: &[u8], outbox: &Outbox, connection: Connection) {
         match message::read(line) {
-            Incoming::Response { id, answer } => self.client.link.answered(&id, answer),
-            Incoming::Malformed { id, error } => {
+            ClientMessage::Response { id, answer } => self.client.link.answered(&id, answer),
+            ClientMessage::Malformed { id, error } => {
                 let _ = outbox.send(message::answer(&id, Err(error))).await;
             }
-            Incoming::Notification { method, params } => {
+            ClientMessage::Notification { method, params } => {
                 self.notice(&method, params.get("requestId"));
             }
-            Incoming::Request(request) => {
+            ClientMessage::Request(request) => {
                 let arrival = Arrival { bytes: line.len(), connection };
                 self.begin(request, arrival, outbox).await;
             }

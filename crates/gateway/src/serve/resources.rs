@@ -10,7 +10,7 @@ use weaver_types::UpstreamName;
 use super::client::Client;
 use super::era::Era;
 use super::feature_request::{self, FeatureRequest, note_unknown, uncached};
-use super::feature_snapshot::{Located, ResourceAddress};
+use super::feature_snapshot::{LocatedItem, ResourceAddress};
 use super::gateway::Gateway;
 use super::list_page::ListPage;
 use super::listed_item;
@@ -42,7 +42,7 @@ pub(crate) async fn templates(client: &Client, asked: FeatureRequest) -> Result<
 fn listing(
     gateway: &Gateway,
     list: ServerList,
-    page: &ListPage<'_, Located>,
+    page: &ListPage<'_, LocatedItem>,
 ) -> Map<String, Value> {
     let firewall = gateway.kernel.firewall();
     let items = page.items.iter();

@@ -25,7 +25,7 @@ use super::notices::LinkedClient;
 use super::open;
 use super::requests::Requests;
 use super::stream::StreamSession;
-use super::{ServeOptions, approvals, covered, reload, server_requests};
+use super::{ServeOptions, approvals, cover_watch, reload, server_requests};
 use crate::config::{Config, Profile};
 use crate::publish::{self, CheckpointPublisher, PublisherTask};
 use crate::telemetry::{self, ExporterTask, Telemetry};
@@ -118,7 +118,7 @@ impl Server {
         let watching = [
             tokio::spawn(approvals::watch(Arc::clone(&gateway))),
             tokio::spawn(reload::watch(Arc::clone(&gateway))),
-            tokio::spawn(covered::watch(Arc::clone(&gateway))),
+            tokio::spawn(cover_watch::watch(Arc::clone(&gateway))),
             tokio::spawn(watch_runs(Arc::clone(&gateway))),
             tokio::spawn(server_requests::serve(Arc::clone(&gateway))),
         ];

@@ -70,7 +70,7 @@ pub(crate) struct AskedByServer {
 }
 
 /// What is offered to a server, in the words of the protocol.
-type Offered = Arc<dyn Fn(&UpstreamName) -> Map<String, Value> + Send + Sync>;
+type OfferedCapabilities = Arc<dyn Fn(&UpstreamName) -> Map<String, Value> + Send + Sync>;
 
 /// Where what servers tell and ask arrives.
 #[derive(Clone)]
@@ -80,7 +80,7 @@ pub(crate) struct ServerEvents {
     inbox: Arc<Mutex<Option<mpsc::Receiver<AskedByServer>>>>,
     /// The servers that may ask for something, and for what, as the policy in force at the start
     /// had it.
-    offered: Offered,
+    offered: OfferedCapabilities,
 }
 
 impl ServerEvents {

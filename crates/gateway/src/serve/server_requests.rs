@@ -21,7 +21,7 @@ use super::gateway::Gateway;
 use super::server_events::AskedByServer;
 use super::server_feature::FeatureKind;
 pub(crate) use relay::{OpenRelays, capabilities};
-use relay::{Refusal, Relayed};
+use relay::{Refusal, RelayedRequest};
 
 /// The code with which the protocol answers that a person, or whoever decides for them, said no.
 const REJECTED: i64 = -1;
@@ -81,7 +81,7 @@ async fn answer(
             let asked = declared(meant, "elicitation")?;
             let shown = elicitation::shown(gateway, server, &asked, &params)?;
             let kind = FeatureKind::Elicitation;
-            let relayed = Relayed { server, kind, key, method, shown, asked };
+            let relayed = RelayedRequest { server, kind, key, method, shown, asked };
             let answer = relay::relay(gateway, relayed).await.map_err(refused)?;
             elicitation::checked(&params, answer)
         }
@@ -89,7 +89,7 @@ async fn answer(
             let asked = declared(meant, "sampling")?;
             let shown = sampling::shown(gateway, server, &asked, params)?;
             let kind = FeatureKind::Sampling;
-            let relayed = Relayed { server, kind, key, method, shown, asked };
+            let relayed = RelayedRequest { server, kind, key, method, shown, asked };
             let answer = relay::relay(gateway, relayed).await.map_err(refused)?;
             sampling::checked(gateway, answer)
         }

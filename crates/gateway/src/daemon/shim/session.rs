@@ -11,7 +11,7 @@ use super::Connect;
 use super::message::{self, Envelope, RESUME_ID};
 use super::session_setup::SessionSetup;
 use crate::daemon::error::DaemonError;
-use crate::daemon::start::Connected;
+use crate::daemon::start::DaemonConnection;
 use crate::serve::Farewell;
 
 /// How many requests may be without an answer.
@@ -168,7 +168,7 @@ impl Session {
     /// Connects, and opens the session as the client had opened it.
     fn link_up(&self, state: &mut State, attempt: Attempt) {
         match (self.connect)(attempt) {
-            Ok(Connected { writer, reader, .. }) => {
+            Ok(DaemonConnection { writer, reader, .. }) => {
                 state.link = Link::Up(Arc::new(writer));
                 state.reader = Some(reader);
                 state.open_again();

@@ -113,7 +113,7 @@ pub(super) enum ServingInstance {
 }
 
 /// The instance for a call, and one that had to make room for it.
-struct Acquired {
+struct AcquiredPlace {
     instance: AcquiredInstance,
     ended: Option<Arc<DedicatedInstance>>,
 }
@@ -124,7 +124,7 @@ enum AcquiredInstance {
     Dedicated(Arc<DedicatedInstance>),
 }
 
-impl From<AcquiredInstance> for Acquired {
+impl From<AcquiredInstance> for AcquiredPlace {
     fn from(instance: AcquiredInstance) -> Self {
         Self { instance, ended: None }
     }
@@ -253,7 +253,7 @@ impl Instances {
     /// The dedicated instance of the client of a run, from here on; `None` where the primary serves
     /// it, or no more can be started.
     pub(super) fn begin_dedicated(&self, run: &RunId) -> Option<Arc<DedicatedInstance>> {
-        let Acquired { instance, ended } = self.acquire(self.key(run)).ok()?;
+        let AcquiredPlace { instance, ended } = self.acquire(self.key(run)).ok()?;
         if let Some(ended) = ended {
             tokio::spawn(async move { ended.upstream.close().await });
         }
@@ -289,7 +289,7 @@ impl Instances {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn acquire(&self, key: Option<InstanceKey>) -> Result<Acquired, DriverError> {
+    fn acquire(&self, key: Option<InstanceKey>) -> Result<AcquiredPlace, DriverError> {
         let Some(key) = key else { return Ok(AcquiredInstance::Primary(None).into()) };
         // The primary was started before anybody's folder was known.
         let may_have_primary = matches!(&key, InstanceKey::Run(run) if self.shares_login(run));
@@ -311,7 +311,7 @@ impl Instances {
         };
         let fresh = Arc::new(DedicatedInstance::new((self.configure)(&key)));
         table.dedicated.insert(key, Arc::clone(&fresh));
-        Ok(Acquired { instance: AcquiredInstance::Dedicated(fresh), ended })
+        Ok(AcquiredPlace { instance: AcquiredInstance::Dedicated(fresh), ended })
     }
 
     fn all_in_use(&self) -> DriverError {
@@ -354,7 +354,7 @@ impl InstanceSource for ItemInstanceSource {
         let call_timeout = primary.config().limits.call_timeout.min(call.timeout());
         let patience = MAX_START.min(call_timeout * 3 / 4);
         Box::pin(async move {
-            let Acquired { instance, ended } = choice?;
+            let AcquiredPlace { instance, ended } = choice?;
             if let Some(ended) = ended {
                 tokio::spawn(async move { ended.upstream.close().await });
             }

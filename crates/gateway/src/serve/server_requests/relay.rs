@@ -25,7 +25,7 @@ use crate::serve::server_feature::FeatureKind;
 const TIMEOUT_MS: u32 = 60_000;
 
 /// A request of a server that is to be passed on.
-pub(super) struct Relayed<'a> {
+pub(super) struct RelayedRequest<'a> {
     pub(super) server: &'a UpstreamName,
     pub(super) kind: FeatureKind,
     /// Its name, where it stands in a result.
@@ -78,8 +78,11 @@ impl OpenRelays {
 }
 
 /// Passes a request on, where policy and contracts allow it.
-pub(super) async fn relay(gateway: &Gateway, relayed: Relayed<'_>) -> Result<Value, Refusal> {
-    let Relayed { server, kind, key, method, shown, asked } = relayed;
+pub(super) async fn relay(
+    gateway: &Gateway,
+    relayed: RelayedRequest<'_>,
+) -> Result<Value, Refusal> {
+    let RelayedRequest { server, kind, key, method, shown, asked } = relayed;
     let asking = Arc::clone(&asked);
     let client = gateway.upstreams.callers.client_of(asked.link()).ok_or(Refusal::Unanswered)?;
     let id = kind.id(server.as_str()).ok_or(Refusal::Policy)?;
@@ -101,7 +104,7 @@ pub(super) async fn relay(gateway: &Gateway, relayed: Relayed<'_>) -> Result<Val
     let open = OpenRelay { key, method: method.to_owned(), shown: shown.clone(), asked, tell };
     let number = relays.open(open);
     // However this ends, nothing stays open.
-    let _closed = Closed { relays: &relays, number };
+    let _closed = RelayGuard { relays: &relays, number };
     let arguments = json!({ "request": number, "params": shown });
     let run = client.run().await.map_err(|_| Refusal::Unanswered)?;
     let principal = client.principal().map_err(|_| Refusal::Unanswered)?;
@@ -123,12 +126,12 @@ pub(super) async fn relay(gateway: &Gateway, relayed: Relayed<'_>) -> Result<Val
     answer.map_err(Refusal::Client)
 }
 
-struct Closed<'a> {
+struct RelayGuard<'a> {
     relays: &'a OpenRelays,
     number: u64,
 }
 
-impl Drop for Closed<'_> {
+impl Drop for RelayGuard<'_> {
     fn drop(&mut self) {
         self.relays.take(self.number);
     }
