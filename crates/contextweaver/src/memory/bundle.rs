@@ -48,16 +48,16 @@ impl BundleParts {
 ///
 /// ```
 /// use std::{sync::Arc, time::Duration};
-/// use contextweaver::memory::{BundleParts, MemoryBundle, Put};
+/// use contextweaver::memory::{BundleParts, MemoryBundle, PutOptions};
 /// use serde_json::json;
 /// use contextweaver::types::SystemClock;
 ///
 /// let parts = BundleParts::new(Arc::new(SystemClock::default()));
 /// let memory = MemoryBundle::create(BundleParts { trace_id: "4bf9".into(), ..parts });
 ///
-/// memory.working.put("last_result", json!({ "items": [1, 2] }), &Put::default())?;
-/// memory.episodic.put("step_1_output", json!({ "ok": true }), &Put::new("tool.vault_read"))?;
-/// let day = Put::new("user").ttl(Duration::from_secs(86_400));
+/// memory.working.put("last_result", json!({ "items": [1, 2] }), &PutOptions::default())?;
+/// memory.episodic.put("step_1_output", json!({ "ok": true }), &PutOptions::new("tool.vault_read"))?;
+/// let day = PutOptions::new("user").ttl(Duration::from_secs(86_400));
 /// memory.durable.put("user_preference", json!("compact"), &day)?;
 ///
 /// assert_eq!(memory.durable.get("user_preference", json!(null))?, "compact");

@@ -79,14 +79,14 @@ impl Fact {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use contextweaver::memory::{BundleParts, FactStore, MemoryBundle, Put};
+/// use contextweaver::memory::{BundleParts, FactStore, MemoryBundle, PutOptions};
 /// use serde_json::json;
 /// use contextweaver::types::SystemClock;
 ///
 /// let memory = MemoryBundle::create(BundleParts::new(Arc::new(SystemClock::default())));
 /// let facts = FactStore::new(&memory.durable);
-/// facts.state("user_timezone", json!("UTC"), &Put::new("profile"))?;
-/// let other = facts.state("user_timezone", json!("CET"), &Put::new("mail of 3 May"))?;
+/// facts.state("user_timezone", json!("UTC"), &PutOptions::new("profile"))?;
+/// let other = facts.state("user_timezone", json!("CET"), &PutOptions::new("mail of 3 May"))?;
 ///
 /// let fact = facts.get("user_timezone")?.unwrap();
 /// assert!(fact.is_contradicted() && fact.value().is_none());
