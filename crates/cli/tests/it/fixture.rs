@@ -266,7 +266,9 @@ fn call(id: &Value, params: &Value) {
         }
         "people" => text(id, "Write to jane.doe@corp.example.com or call +1 415 555 0132."),
         "many_rows" => {
-            let rows = many_rows(MANY_ROWS);
+            let asked = params["arguments"]["text"].as_str();
+            let count = asked.and_then(|text| text.parse().ok()).unwrap_or(MANY_ROWS);
+            let rows = many_rows(count);
             put(&format!(
                 r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[],"structuredContent":{{"rows":{rows}}}}}}}"#
             ));
