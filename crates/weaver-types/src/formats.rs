@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use weaver_types::ToolSpec;
-//! use weaver_types::formats::{Format, Offer, Said, ToolSet, answer};
+//! use weaver_types::formats::{AnswerContent, Format, Offer, ToolSet, answer};
 //!
 //! let search = ToolSpec::new("notes.search", "Search").arg("q", "string", true).build()?;
 //! let tools = ToolSet::new(Format::OpenAiResponses, [&search], Offer::default())?;
@@ -18,7 +18,7 @@
 //!     r#"{"type":"function_call","call_id":"1","name":"notes__search","arguments":"{\"q\":\"x\"}"}"#,
 //! )?;
 //! assert_eq!(call.capability_id.as_str(), "notes.search");
-//! let said = Said::error(Some(&call.capability_id), "not_found", "no such note");
+//! let said = AnswerContent::error(Some(&call.capability_id), "not_found", "no such note");
 //! assert_eq!(answer(Format::OpenAiResponses, call.to(), &said)["call_id"], "1");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -27,14 +27,14 @@ const BYTES: u64 = 16 * 1024 * 1024;
 /// # use std::time::Duration;
 /// # use weaver_trace_store::MemoryLedger;
 /// # use weaver_types::{LogId, OsRandom, Tenant, Timestamp};
-/// use weaver_trace_store::retention::{LEAST_AGE, Retention, Rule, Sweep, Tally};
+/// use weaver_trace_store::retention::{LEAST_AGE, Retention, Rule, Sweep, SweepTally};
 ///
 /// # let ledger = MemoryLedger::new(LogId::parse("log_example")?, Arc::new(OsRandom));
 /// let year = Duration::from_secs(365 * 24 * 60 * 60);
 /// let retention = Retention::new(vec![Rule::older_than(year)], LEAST_AGE)?;
 /// let now = Timestamp::from_micros(1_700_000_000_000_000);
 /// let mut sweep = Sweep::resume(&ledger, retention, "operator", now)?;
-/// let mut tally = Tally::default();
+/// let mut tally = SweepTally::default();
 /// while let Some(step) = sweep.step(&ledger, &[Tenant::default()])? {
 ///     tally.add(&sweep.commit(&ledger, step)?); // leave this out for a dry run
 /// }
