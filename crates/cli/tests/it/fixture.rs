@@ -178,7 +178,12 @@ fn content_tools() -> Vec<Value> {
         "secret_plans",
     ];
     all.map(|name| {
-        let properties = if name == "send" { message.clone() } else { json!({}) };
+        let properties = match name {
+            "send" => message.clone(),
+            // How many rows.
+            "many_rows" => json!({"text": {"type": "string"}}),
+            _ => json!({}),
+        };
         let mut tool = tool(name, &format!("The tool {name} for tests of content."), properties);
         if name == "many_rows" {
             tool["outputSchema"] = json!({"type": "object", "required": ["rows"], "properties": {

@@ -16,7 +16,7 @@ fn peak(client: &Client) -> usize {
 /// What rows take that are read one by one, in times of their size.
 const ROW_BY_ROW: f64 = 10.0;
 /// What a tree of them takes.
-const TREE: f64 = 20.0;
+const TREE: f64 = 24.0;
 /// So many rows are less than 4 MiB, so they are read into a tree.
 const ROWS_OF_A_TREE: usize = 50_000;
 
@@ -95,7 +95,7 @@ fn a_large_structured_result_stays_below_ten_times_its_size() {
 
 /// What is no long list of rows is read into a tree, and a view of all paths looks at the whole.
 #[test]
-fn a_tree_stays_below_twenty_times_its_size() {
+fn a_tree_stays_below_twenty_four_times_its_size() {
     let size = many_rows(ROWS_OF_A_TREE).len();
     assert!((3_000_000..4 * 1024 * 1024).contains(&size), "{size}");
     let arguments = json!({"text": ROWS_OF_A_TREE.to_string()});

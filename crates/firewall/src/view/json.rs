@@ -253,10 +253,15 @@ impl<'v> JsonWalker<'v, '_, '_> {
     fn paths(&mut self, found: &[JsonLocation<'v>], depth: usize) -> Value {
         let depth = depth.clamp(1, MAX_DEPTH);
         let mut paths: BTreeMap<String, (Kinds, u64)> = BTreeMap::new();
-        let mut open: Vec<(JsonLocation<'v>, String, usize)> =
-            found.iter().rev().map(|spot| (*spot, String::new(), 0)).collect();
+        let mut open: Vec<Siblings<'v>> =
+            found.iter().rev().map(|spot| Siblings::one(*spot, String::new(), 0)).collect();
         let (mut visits, mut omitted) = (0_usize, 0);
-        while let Some((spot, path, level)) = open.pop() {
+        while let Some(siblings) = open.last_mut() {
+            let Some(spot) = siblings.next() else {
+                open.pop();
+                continue;
+            };
+            let (path, level) = (siblings.path.clone(), siblings.level);
             visits += 1;
             if visits > MAX_VISITS {
                 omitted += 1;
@@ -276,20 +281,14 @@ impl<'v> JsonWalker<'v, '_, '_> {
             }
             match spot.value {
                 Value::Array(items) => {
-                    let room = MAX_VISITS.saturating_sub(visits);
-                    let path = format!("{path}[]");
-                    let items = items.iter().take(room).rev();
-                    open.extend(
-                        items
-                            .map(|value| (JsonLocation { value, ..spot }, path.clone(), level + 1)),
-                    );
+                    open.push(Siblings::items(spot, items, format!("{path}[]"), level + 1));
                 }
                 Value::Object(map) => {
                     for (key, value) in map.iter().rev().filter(|(k, _)| self.admits(&spot, k)) {
                         let wraps = self.is_wrapper(&spot) && self.around == Some(key);
                         let field = spot.field.or((!wraps).then_some(key.as_str()));
                         let below = JsonLocation { value, name: Some(key), field };
-                        open.push((below, path::written(&path, key), level + 1));
+                        open.push(Siblings::one(below, path::written(&path, key), level + 1));
                     }
                 }
                 _ => {}
@@ -300,6 +299,31 @@ impl<'v> JsonWalker<'v, '_, '_> {
             json!({ "path": path, "type": kinds.to_string(), "count": count })
         });
         rows.collect()
+    }
+}
+
+/// What is still to be visited below one path: the items of a list, of which a long one has too many
+/// to be put down one by one, or a single value.
+struct Siblings<'v> {
+    /// The name and field that all of them have.
+    parent: JsonLocation<'v>,
+    rest: std::slice::Iter<'v, Value>,
+    path: String,
+    level: usize,
+}
+
+impl<'v> Siblings<'v> {
+    fn items(parent: JsonLocation<'v>, items: &'v [Value], path: String, level: usize) -> Self {
+        Self { parent, rest: items.iter(), path, level }
+    }
+
+    fn one(spot: JsonLocation<'v>, path: String, level: usize) -> Self {
+        Self::items(spot, std::slice::from_ref(spot.value), path, level)
+    }
+
+    fn next(&mut self) -> Option<JsonLocation<'v>> {
+        let value = self.rest.next()?;
+        Some(JsonLocation { value, ..self.parent })
     }
 }
 
