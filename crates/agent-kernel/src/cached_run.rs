@@ -6,18 +6,20 @@
 //! computed again.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use ahash::RandomState;
 use weaver_firewall::{Session, SessionBudget};
 use weaver_types::ledger::{Ledger, Put, Record};
-use weaver_types::{Label, RunId, Tenant};
+use weaver_types::{Label, RunId, Tenant, Timestamp};
 
 use crate::error::KernelError;
 use crate::masks::RunMasks;
 use crate::provenance::{self, Index};
 use crate::reserved_amounts::ReservedAmounts;
-use crate::run_log::RunLog;
+use crate::revocation::Revocations;
+use crate::run_log::{ProvenRun, RunLog};
 use crate::run_state::{self, RunDelta, RunState, WrittenLabel, key, read};
 
 /// How many runs are kept in memory; others are read again when they go on.
@@ -197,21 +199,48 @@ pub(crate) struct Runs {
     tenant: Tenant,
     hot: Mutex<HashMap<RunId, RunSlot, RandomState>>,
     log: Mutex<RunLog>,
+    log_read: AtomicBool,
+    revocations: Arc<Revocations>,
     budget: Option<SessionBudget>,
 }
 
 impl Runs {
     /// No runs yet; each will have this budget of tokens.
-    pub(crate) fn new(tenant: Tenant, budget: Option<SessionBudget>) -> Self {
-        Self { tenant, hot: Mutex::default(), log: Mutex::default(), budget }
+    pub(crate) fn new(
+        tenant: Tenant,
+        budget: Option<SessionBudget>,
+        revocations: Arc<Revocations>,
+    ) -> Self {
+        let (hot, log, log_read) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
+        Self { tenant, hot, log, log_read, revocations, budget }
+    }
+
+    /// The run that a client of the host entered last, unless it is over, and when its last event
+    /// was.
+    pub(crate) fn entered(
+        &self,
+        client: &str,
+        ledger: &dyn Ledger,
+    ) -> Result<Option<(RunId, Timestamp)>, KernelError> {
+        self.read_log(ledger)?;
+        self.log.lock().map_err(|_| died())?.entered(client, ledger)
+    }
+
+    /// Reads the log once, as far back as it is looked at, before anything is said of runs or of what was
+    /// revoked.
+    pub(crate) fn read_log(&self, ledger: &dyn Ledger) -> Result<(), KernelError> {
+        if self.log_read.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut log = self.log.lock().map_err(|_| died())?;
+        self.revocations.restore(log.begin(ledger)?);
+        self.log_read.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// The run's slot, read from the ledger when it is not in memory.
     pub(crate) fn slot(&self, run: &RunId, ledger: &dyn Ledger) -> Result<RunSlot, KernelError> {
-        let died = || KernelError::Stored {
-            what: "a run",
-            problem: "a thread died while it held it".to_owned(),
-        };
+        self.read_log(ledger)?;
         let mut runs = self.hot.lock().map_err(|_| died())?;
         if let Some(slot) = runs.get(run) {
             return Ok(Arc::clone(slot));
@@ -222,10 +251,11 @@ impl Runs {
         }
         let (tenant, mut hot) = (&self.tenant, CachedRun::default());
         let mut log = self.log.lock().map_err(|_| died())?;
-        let (state, version) = log.proven(run, ledger, || ledger.read(&key(tenant, run)))?;
+        let ProvenRun { state, version, origins } =
+            log.proven(run, ledger, || ledger.read(&key(tenant, run)))?;
         drop(log);
         hot.settle(state, version);
-        let provenance = Mutex::new(provenance::read(tenant, run, ledger)?);
+        let provenance = Mutex::new(provenance::read(tenant, run, ledger, origins)?);
         let spent = hot.settled.meters.prompt_tokens;
         hot.session = self.budget.as_ref().map(|budget| budget.open(spent));
         // What was before counts as finished, a look at an older result too.
@@ -238,6 +268,10 @@ impl Runs {
     }
 }
 
+fn died() -> KernelError {
+    KernelError::Stored { what: "a run", problem: "a thread died while it held it".to_owned() }
+}
+
 /// Locks a slot; a thread that died while it held one makes the run unusable.
 pub(crate) fn lock(slot: &RunSlot) -> Option<MutexGuard<'_, CachedRun>> {
     slot.run.lock().ok()
@@ -245,7 +279,10 @@ pub(crate) fn lock(slot: &RunSlot) -> Option<MutexGuard<'_, CachedRun>> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::revocation::RevocableLifetimes;
 
     fn call() -> RunDelta {
         RunDelta { tool_calls: 1, ..RunDelta::default() }
@@ -313,7 +350,9 @@ mod tests {
         use weaver_types::SeededRandom;
         let random = std::sync::Arc::new(SeededRandom::new(1));
         let ledger = weaver_trace_store::MemoryLedger::fresh(random).unwrap();
-        let runs = Runs::new(Tenant::default(), None);
+        let lives = RevocableLifetimes { longest: Duration::ZERO, until: Timestamp::default() };
+        let revocations = Revocations::load(&Tenant::default(), &ledger, lives).unwrap();
+        let runs = Runs::new(Tenant::default(), None, Arc::new(revocations));
         let slot =
             |n: usize| runs.slot(&RunId::parse(format!("run_{n}")).unwrap(), &ledger).unwrap();
         let known = || runs.hot.lock().unwrap().len();

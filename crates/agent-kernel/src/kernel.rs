@@ -87,7 +87,7 @@ pub struct Kernel {
     pub(crate) firewall: Firewall,
     pub(crate) handles: HandleStore,
     pub(crate) runs: Runs,
-    pub(crate) revocations: Revocations,
+    pub(crate) revocations: Arc<Revocations>,
     pub(crate) pending: PendingGrants,
     pub(crate) deferred_ends: DeferredEnds,
     pub(crate) unrecorded_ends: UnrecordedEnds,
@@ -132,10 +132,11 @@ impl Kernel {
             longest: parts.settings.token_ttl.max(parts.settings.handles.ttl()),
             until: handles.last_end()?.max(holds.last_deadline()).unwrap_or(now),
         };
-        let revocations = Revocations::load(tenant, ledger, lives)?;
+        let revocations = Arc::new(Revocations::load(tenant, ledger, lives)?);
         let log = ledger.head()?.log;
         let firewall = parts.ports.firewall.clone().unwrap_or_default();
-        let runs = Runs::new(tenant.clone(), parts.settings.session.clone());
+        let session = parts.settings.session.clone();
+        let runs = Runs::new(tenant.clone(), session, Arc::clone(&revocations));
         let (ledger, clock, time) = (parts.ledger, parts.clock, Arc::new(time));
         let late = LateResponseLog {
             ledger: Arc::clone(&ledger),

@@ -89,7 +89,8 @@ pub use kernel::Kernel;
 pub use parameter_list::parameter_list;
 pub use partial_results::PartialResults;
 pub use pipeline::{
-    DryRun, FileOutcome, MemoryAccess, MemoryNote, RevocationSubject, RunEnd, instrument,
+    DryRun, EnteredRun, FileOutcome, MemoryAccess, MemoryNote, RevocationSubject, RunEnd,
+    instrument,
 };
 pub use ports::Ports;
 pub use precondition::{MAX_OBSERVED, PreconditionChecker, PreconditionError};

@@ -47,6 +47,7 @@ mod resume;
 mod retry;
 mod revoke;
 mod run_end;
+mod run_entry;
 mod run_firewall;
 mod signal;
 mod standing_release;
@@ -65,5 +66,6 @@ pub use memory::{MemoryAccess, MemoryNote};
 pub(crate) use note::RunSummary;
 pub use receive::FileOutcome;
 pub use run_end::RunEnd;
+pub use run_entry::EnteredRun;
 
 pub use crate::revocation::RevocationSubject;

@@ -20,5 +20,5 @@ mod records;
 pub(crate) use arguments::are_vouched_for;
 pub(crate) use collect::{answered, carried, echoes, said, written};
 pub(crate) use index::{Index, IndexEntries, Voucher};
-pub(crate) use record::{puts, read};
+pub(crate) use record::{put_digest, puts, read};
 pub(crate) use records::{Record, Reply, records, vouched_ids};

@@ -5,39 +5,57 @@
 //! run commits its record with one event, which says under `run` what was changed; so the record is
 //! the fold over these changes, of all that stood in the log when it was read. A record that is
 //! edited, planted, removed or put back is another. Only a change of the log itself could hide it,
-//! and the log is chained.
+//! and the log is chained. The same look finds which run each client entered last and what was
+//! revoked, of which a record alone could be removed.
+
+mod entries;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ahash::RandomState;
 use serde::Deserialize;
 use weaver_types::ledger::{Ledger, LedgerError, MAX_PAGE, Record, StoredEvent};
-use weaver_types::{EventKind, RunId};
+use weaver_types::{Digest, EventKind, RunId, Timestamp};
 
 use crate::error::KernelError;
 use crate::log_tail::MAX_TAIL;
+use crate::revocation::LoggedRevocation;
 use crate::run_state::{RunDelta, RunState, read};
+use entries::RunEntries;
 
-/// Where the events of each run stand, at the end of the log. It is built when the first run is
-/// read, and goes on when another is.
+/// Where the events of each run stand, at the end of the log, and what else the log alone can prove.
+/// It is built when the first run is read, and goes on when another is.
 #[derive(Debug, Default)]
 pub(crate) struct RunLog {
     /// The first event that was looked at, and the one behind the last.
     from: u64,
     upto: Option<u64>,
     places: HashMap<RunId, Vec<u64>, RandomState>,
+    entries: RunEntries,
+    /// What was revoked, until it is asked for.
+    revoked: Vec<LoggedRevocation>,
+}
+
+/// What the log and the record say of a run.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct ProvenRun {
+    pub(crate) state: RunState,
+    /// The version of its record, 0 where there is none.
+    pub(crate) version: u64,
+    /// Digests of the records of where its values come from, as its events tell them.
+    pub(crate) origins: HashSet<Digest>,
 }
 
 impl RunLog {
-    /// The state of a run and the version of its record, 0 where there is none, after both were
-    /// compared with the log. `record` reads the record.
+    /// What is known of a run, after its record was compared with the log. `record` reads the
+    /// record.
     pub(crate) fn proven(
         &mut self,
         run: &RunId,
         ledger: &dyn Ledger,
         record: impl FnOnce() -> Result<Option<Record>, LedgerError>,
-    ) -> Result<(RunState, u64), KernelError> {
+    ) -> Result<ProvenRun, KernelError> {
         if self.upto.is_none() {
             self.look_on(ledger)?;
         }
@@ -50,16 +68,18 @@ impl RunLog {
         };
         // Without a record and without events, it begins here.
         if version == 0 && before == 0 {
-            return Ok((state, version));
+            return Ok(ProvenRun { state, version, origins: HashSet::new() });
         }
-        let mut fault = self.run_events(run, ledger, before)?.judge(&state, self.from);
+        let mut events = self.run_events(run, ledger, before)?;
+        let mut fault = events.judge(&state, self.from);
         if fault.is_some() {
             // What came after the last look may be what the record has and the log lacks.
             self.look_on(ledger)?;
-            fault = self.run_events(run, ledger, before)?.judge(&state, self.from);
+            events = self.run_events(run, ledger, before)?;
+            fault = events.judge(&state, self.from);
         }
         match fault {
-            None => Ok((state, version)),
+            None => Ok(ProvenRun { state, version, origins: events.origins() }),
             Some(fault) => Err(KernelError::Stored {
                 what: "a run",
                 problem: format!(
@@ -67,6 +87,17 @@ impl RunLog {
                 ),
             }),
         }
+    }
+
+    /// Looks at the log for the first time; gives what it told of as revoked, once.
+    pub(crate) fn begin(
+        &mut self,
+        ledger: &dyn Ledger,
+    ) -> Result<Vec<LoggedRevocation>, KernelError> {
+        if self.upto.is_none() {
+            self.look_on(ledger)?;
+        }
+        Ok(std::mem::take(&mut self.revoked))
     }
 
     /// What the events of a run say; `before` of them were known before its record was read.
@@ -101,8 +132,9 @@ impl RunLog {
     /// Looks at the events that came since.
     fn look_on(&mut self, ledger: &dyn Ledger) -> Result<(), KernelError> {
         let size = ledger.head()?.size;
+        let first = self.upto.is_none();
         let mut at = self.upto.unwrap_or_else(|| size.saturating_sub(MAX_TAIL));
-        if self.upto.is_none() {
+        if first {
             self.from = at;
         }
         while at < size {
@@ -112,7 +144,17 @@ impl RunLog {
                 break;
             }
             for event in &page {
-                if let Some(run) = run_of(event)? {
+                let header = header(event)?;
+                match EventKind::parse(&header.kind) {
+                    Some(EventKind::RunEntered) => self.entries.enter(event, header.at),
+                    Some(EventKind::RunFinished) => self.entries.finish(event, &header),
+                    // Later ones were made by this process, which knows them.
+                    Some(EventKind::Revoked) if first => {
+                        self.revoked.push(LoggedRevocation::read(event, header.at));
+                    }
+                    _ => {}
+                }
+                if let Some(run) = header.run {
                     match self.places.get_mut(run.as_ref()) {
                         Some(places) => places.push(event.seq),
                         None => {
@@ -139,6 +181,22 @@ impl RunLog {
             places.retain(|seq| *seq >= self.from);
             !places.is_empty()
         });
+        self.entries.forget(self.from);
+    }
+
+    /// The run that a client entered last, unless it is over, and the time of its last event.
+    pub(crate) fn entered(
+        &mut self,
+        client: &str,
+        ledger: &dyn Ledger,
+    ) -> Result<Option<(RunId, Timestamp)>, KernelError> {
+        self.look_on(ledger)?;
+        let Some((run, mut at)) = self.entries.current(client) else { return Ok(None) };
+        if let Some(seq) = self.places.get(&run).and_then(|places| places.last()) {
+            let last = ledger.events(*seq, 1)?;
+            at = last.first().map(header).transpose()?.map_or(at, |header| header.at.max(at));
+        }
+        Ok(Some((run, at)))
     }
 }
 
@@ -169,6 +227,11 @@ impl RunEvents {
             Change::Gone => self.gone = true,
         }
         Ok(())
+    }
+
+    /// Digests of the records of where the values of the run come from.
+    fn origins(&self) -> HashSet<Digest> {
+        self.changes.iter().flat_map(|delta| delta.origins.iter().copied()).collect()
     }
 
     /// What is wrong with a record, if anything is; events before `from` were not looked at.
@@ -248,11 +311,12 @@ pub(crate) fn change(event: &StoredEvent) -> Change {
 
 /// What is read of a header.
 #[derive(Deserialize)]
-struct Header<'a> {
+pub(crate) struct Header<'a> {
     #[serde(borrow, default)]
-    run: Option<Cow<'a, str>>,
+    pub(crate) run: Option<Cow<'a, str>>,
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
+    at: Timestamp,
 }
 
 fn header(event: &StoredEvent) -> Result<Header<'_>, KernelError> {

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, Buffer, Profile};
 use weaver_types::ledger::{Namespace, Put, RecordKey};
-use weaver_types::{Label, Millicents, RunId, RunMeters, Tenant};
+use weaver_types::{Digest, Label, Millicents, RunId, RunMeters, Tenant};
 
 use crate::error::KernelError;
 
@@ -44,6 +44,9 @@ pub struct RunDelta {
     /// Microseconds of execution.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub latency_us: u64,
+    /// Digests of the records of [`Namespace::Provenance`] that are written with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Digest>,
     /// Tokens of the frames that were given out, by the counter of the session's budget.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub prompt_tokens: u64,
@@ -199,12 +202,16 @@ mod tests {
             denials: 2,
             label: None,
             latency_us: 3,
+            origins: vec![Digest::from_bytes([10; 32])],
             prompt_tokens: 4,
             tool_calls: 5,
         };
-        let written =
-            "{\"cost\":1,\"denials\":2,\"latency_us\":3,\"prompt_tokens\":4,\"tool_calls\":5}";
-        assert_eq!(text(&all), written);
+        let digest = "0a".repeat(32);
+        let written = &format!(
+            "{{\"cost\":1,\"denials\":2,\"latency_us\":3,\"origins\":[\"sha256:{digest}\"],\
+             \"prompt_tokens\":4,\"tool_calls\":5}}"
+        );
+        assert_eq!(&text(&all), written);
         assert_eq!(serde_json::from_str::<RunDelta>(written).unwrap(), all);
     }
 
@@ -215,6 +222,7 @@ mod tests {
             denials: 2,
             label: Some(Label::of(Confidentiality::Internal, Integrity::Untrusted)),
             latency_us: 3,
+            origins: Vec::new(),
             prompt_tokens: 4,
             tool_calls: 5,
         };

@@ -60,11 +60,14 @@ impl Tag {
     pub const WORDS_COMMIT: Self = Self("weaver/words-commit/v1");
     /// The value of an entry of memory under a salt, as the log names it: both as parts.
     pub const MEMORY_COMMIT: Self = Self("weaver/memory-commit/v1");
+    /// A record of where the values of a run come from, as the event that writes it names it: id and
+    /// value as parts.
+    pub const PROVENANCE: Self = Self("weaver/provenance/v1");
     /// The signed bytes of an [`Envelope`](crate::signature::Envelope).
     pub const SIGNATURE: Self = Self("weaver/signature/v1");
 
     /// Every tag, in the order of its text.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::APPROVAL,
         Self::ARGS_COMMIT,
         Self::ARGS,
@@ -83,6 +86,7 @@ impl Tag {
         Self::MEMORY_COMMIT,
         Self::OPERATOR_WORD,
         Self::POLICY,
+        Self::PROVENANCE,
         Self::RESOLUTION,
         Self::SIGNATURE,
         Self::STANDING,

@@ -55,6 +55,8 @@ kinds! {
     PolicyRefused = "policy.refused";
     /// A run began.
     RunStarted = "run.started";
+    /// A client of the host works in a run from now on.
+    RunEntered = "run.entered";
     /// A run ended.
     RunFinished = "run.finished";
     /// It turned out whether what a class of calls said was right.

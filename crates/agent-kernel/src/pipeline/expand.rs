@@ -147,7 +147,7 @@ impl Kernel {
             token: token.as_ref(),
             at: record.handle.created_at,
         };
-        if self.revocations.covers(&granted) {
+        if self.is_void(&granted) {
             return Err(HandleError::Revoked { id: id.clone() });
         }
         Ok(record)
@@ -237,10 +237,12 @@ impl Kernel {
         &self,
         view: &View<'_>,
         frame: &Frame,
-        delta: RunDelta,
+        mut delta: RunDelta,
     ) -> Result<(), RecordingError> {
         let View { caller, call, record, decision, slot, .. } = view;
         let caller = *caller;
+        let provenance = self.view_provenance(caller.run, call, record, slot, frame);
+        delta.origins = provenance.digests();
         let event = Payload::new()
             .caller(caller, &self.firewall)
             .with("capability", json!(frame.capability_id))
@@ -254,7 +256,6 @@ impl Kernel {
             .event(EventKind::HandleResolved, self.now(), &caller.run.run_id, Some(call))
             .ok_or(RecordingError::Form("the view"))?;
         let mut batch = Batch::new(Durability::Os).with_event(event);
-        let provenance = self.view_provenance(caller.run, call, record, slot, frame);
         batch.put.extend(provenance.puts.iter().cloned());
         batch.put.extend(slot.masks().put(&self.settings.tenant, &caller.run.run_id));
         self.step(Step::new(caller, slot, delta, batch)).await?;

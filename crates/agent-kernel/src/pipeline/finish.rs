@@ -288,9 +288,11 @@ impl Kernel {
         ended: &mut CallEnd,
         at: Timestamp,
     ) -> Result<(Step<'a>, ProvenanceUpdate), RecordingError> {
+        let provenance = self.result_provenance(ready, &watch.slot, ended)?;
         let result = &ended.result;
         let delta = RunDelta {
             latency_us: result.latency_us,
+            origins: provenance.digests(),
             prompt_tokens: ended.tokens,
             label: ended.shown.clone(),
             cost: watch.paid,
@@ -331,7 +333,6 @@ impl Kernel {
             batch.put.push(Put { value, ..stored.put.clone() });
             batch.delete.extend(stored.delete.clone());
         }
-        let provenance = self.result_provenance(ready, &watch.slot, ended)?;
         batch.put.extend(provenance.puts.iter().cloned());
         batch.put.extend(watch.slot.masks().put(&self.settings.tenant, run));
         Ok((Step::new(ready.caller, &watch.slot, delta, batch), provenance))

@@ -99,14 +99,19 @@ impl Kernel {
             Some(released) => Some(self.consumption(released).ok_or_else(|| refused(gone(ready)))?),
             None => None,
         };
-        let delta = RunDelta { tool_calls: 1, label: shown_early(ready), ..RunDelta::default() };
+        let written = self.argument_provenance(ready, slot).map_err(|error| {
+            let detail = error.to_string();
+            refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
+        })?;
+        let delta = RunDelta {
+            tool_calls: 1,
+            label: shown_early(ready),
+            origins: written.digests(),
+            ..RunDelta::default()
+        };
         let evidence = used.as_ref().map(|used| used.evidence.clone());
         let mut batch = self.intent_batch(ready, &open, &delta, evidence).ok_or_else(|| {
             let detail = "the intent has no recordable form".to_owned();
-            refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
-        })?;
-        let written = self.argument_provenance(ready, slot).map_err(|error| {
-            let detail = error.to_string();
             refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
         })?;
         batch.put.extend(written.puts.iter().cloned());

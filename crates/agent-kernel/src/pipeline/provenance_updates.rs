@@ -27,6 +27,11 @@ pub(crate) struct ProvenanceUpdate {
 }
 
 impl ProvenanceUpdate {
+    /// What the event of the step says of its records, so that none can be planted or removed.
+    pub(crate) fn digests(&self) -> Vec<Digest> {
+        self.puts.iter().map(provenance::put_digest).collect()
+    }
+
     /// Takes it in.
     pub(crate) fn take(self, slot: &RunSlot) {
         let Some(part) = self.part else { return };
@@ -86,13 +91,15 @@ impl Kernel {
         text: &str,
         part: &IndexEntries,
     ) -> bool {
-        let Some(event) = self.statement_event(caller, text, part) else { return false };
         // Named by what it adds first: the keyed hash of the whole text.
         let first = part.entries.first().copied().unwrap_or_default();
         let name = format!("said_{first:016x}");
         let Some(puts) = self.puts(&caller.run.run_id, slot, &name, part) else { return false };
+        let origins = puts.iter().map(provenance::put_digest).collect();
+        let delta = RunDelta { origins, ..RunDelta::default() };
+        let Some(event) = self.statement_event(caller, text, part, &delta) else { return false };
         let batch = Batch { put: puts, ..Batch::new(Durability::Os).with_event(event) };
-        let step = Step::new(caller, slot, RunDelta::default(), batch);
+        let step = Step::new(caller, slot, delta, batch);
         let done = self.step(step).await.is_ok();
         if let Some(mut index) = slot.provenance().filter(|_| done) {
             index.stored();
@@ -105,6 +112,7 @@ impl Kernel {
         caller: Caller<'_>,
         text: &str,
         part: &IndexEntries,
+        delta: &RunDelta,
     ) -> Option<NewEvent> {
         let mut salt = [0_u8; 16];
         self.random.fill(&mut salt).ok()?;
@@ -116,6 +124,7 @@ impl Kernel {
             .with("commit", json!(Digest::of_parts(Tag::WORDS_COMMIT, &[&salt, text.as_bytes()])))
             .with("values", json!(part.entries.len()))
             .with("full", json!(part.full))
+            .run(delta)
             .event(EventKind::UserSaid, self.now(), &caller.run.run_id, None)
     }
 

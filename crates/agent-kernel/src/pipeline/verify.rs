@@ -126,11 +126,16 @@ impl Kernel {
 
     /// True when what the token stands for was revoked.
     pub(crate) fn is_revoked(&self, claims: &TokenClaims) -> bool {
-        self.revocations.covers(&RevocationScope {
+        self.is_void(&RevocationScope {
             principal: &claims.principal,
             run: &claims.run,
             token: Some(&claims.token_id),
             at: claims.issued_at,
         })
+    }
+
+    /// True when a grant was revoked, as the records or the log tell it, or the log cannot be read.
+    pub(crate) fn is_void(&self, grant: &RevocationScope<'_>) -> bool {
+        self.runs.read_log(self.ledger.as_ref()).is_err() || self.revocations.covers(grant)
     }
 }

@@ -1,7 +1,10 @@
 //! The records of an index: its key, and one for each call or text that added to it.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, Profile};
+use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, Put, RecordKey};
 use weaver_types::{RunId, Tenant, hex};
 use zeroize::Zeroizing;
@@ -63,28 +66,48 @@ pub(crate) fn puts(
     Some(out)
 }
 
-/// Reads the index of a run.
+/// What an event says of a record that is written with it.
+pub(crate) fn put_digest(put: &Put) -> Digest {
+    digest(&put.key.id, &put.value)
+}
+
+fn digest(id: &str, value: &[u8]) -> Digest {
+    Digest::of_parts(Tag::PROVENANCE, &[id.as_bytes(), value])
+}
+
+/// Reads the index of a run, whose events told of the records with these digests. A record of
+/// which none told counts for nothing: somebody planted or changed it, or it is older than such
+/// digests. Where one is missing too, trusted sources vouch for nothing more, since it may have
+/// said what untrusted input placed.
 pub(crate) fn read(
     tenant: &Tenant,
     run: &RunId,
     ledger: &dyn Ledger,
+    mut logged: HashSet<Digest>,
 ) -> Result<Index, KernelError> {
     let mut index = Index::default();
+    let mut unknown = false;
     let prefix = format!("{run} ");
     let mut after = prefix.clone();
     // Every record but the key adds at least one entry or says that it was full.
-    for _ in 0..=MAX_USER.saturating_add(MAX_OTHERS) {
+    'pages: for _ in 0..=MAX_USER.saturating_add(MAX_OTHERS) {
         let page = ledger.list(tenant, Namespace::Provenance, Some(&after), MAX_PAGE)?;
         let Some((last, _)) = page.last() else { break };
         let (last, len) = (last.clone(), page.len());
         for (id, record) in &page {
-            let Some(name) = id.strip_prefix(&prefix) else { return Ok(index) };
-            take(&mut index, name, &record.value)?;
+            let Some(name) = id.strip_prefix(&prefix) else { break 'pages };
+            match logged.remove(&digest(id, &record.value)) {
+                true => take(&mut index, name, &record.value)?,
+                false => unknown = true,
+            }
         }
         if len < MAX_PAGE {
             break;
         }
         after = last;
+    }
+    if unknown || !logged.is_empty() {
+        index.close();
     }
     Ok(index)
 }
@@ -165,8 +188,11 @@ mod tests {
         MemoryLedger::fresh(Arc::new(SeededRandom::new(2))).unwrap()
     }
 
-    fn commit(ledger: &MemoryLedger, put: Vec<Put>) {
+    /// Commits records; gives what an event would say of them.
+    fn commit(ledger: &MemoryLedger, put: Vec<Put>) -> HashSet<Digest> {
+        let digests = put.iter().map(put_digest).collect();
         ledger.commit(Batch { put, ..Batch::new(Durability::Os) }).wait().unwrap();
+        digests
     }
 
     fn index() -> Index {
@@ -178,24 +204,27 @@ mod tests {
     #[test]
     fn an_index_reads_back_from_its_records_as_it_was() {
         let (ledger, tenant, mut own) = (ledger(), Tenant::default(), index());
+        let mut logged = HashSet::new();
         for (name, kind, ids) in [
             ("call_1", Voucher::Trusted, [1, 2]),
             ("call_2.args", Voucher::Written, [3, 4]),
             ("said_1", Voucher::User, [5, 6]),
         ] {
             let part = own.part(kind, &ids.map(token)).unwrap();
-            commit(&ledger, puts(&tenant, &run("run_1"), name, &own, &part).unwrap());
+            let puts = puts(&tenant, &run("run_1"), name, &own, &part).unwrap();
+            logged.extend(commit(&ledger, puts));
             own.add(&part);
             own.stored();
         }
-        let again = read(&tenant, &run("run_1"), &ledger).unwrap();
+        let again = read(&tenant, &run("run_1"), &ledger, logged).unwrap();
         assert_eq!(again.len(), 6);
         assert_eq!(again.unstored_key(), None, "it stands in the ledger");
         for n in 0..8 {
             assert_eq!(again.vouched(&token(n)), own.vouched(&token(n)), "{n}");
         }
         for other in ["run_", "run_2", "run_11"] {
-            assert_eq!(read(&tenant, &run(other), &ledger).unwrap().len(), 0, "{other}");
+            let none = read(&tenant, &run(other), &ledger, HashSet::new()).unwrap();
+            assert_eq!(none.len(), 0, "{other}");
         }
     }
 
@@ -216,6 +245,7 @@ mod tests {
     #[test]
     fn more_records_than_one_page_are_all_read() {
         let (ledger, tenant, own) = (ledger(), Tenant::default(), index());
+        let mut logged = HashSet::new();
         for (count, before) in [(MAX_PAGE, 0), (1, MAX_PAGE)] {
             let mut all = Vec::new();
             for n in before..before + count {
@@ -224,8 +254,8 @@ mod tests {
                 let own_put = puts(&tenant, &run("run_1"), &format!("call_{n}"), &own, &part);
                 all.extend(own_put.unwrap().into_iter().take(1));
             }
-            commit(&ledger, all);
-            let read = read(&tenant, &run("run_1"), &ledger).unwrap();
+            logged.extend(commit(&ledger, all));
+            let read = read(&tenant, &run("run_1"), &ledger, logged.clone()).unwrap();
             assert_eq!(read.len(), before + count);
         }
     }

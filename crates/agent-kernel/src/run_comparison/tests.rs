@@ -8,7 +8,7 @@ use super::*;
 fn log(events: &[(Option<&str>, Option<Value>)]) -> Vec<StoredEvent> {
     let event = |(seq, (run, payload)): (usize, &(Option<&str>, Option<Value>))| StoredEvent {
         seq: seq.try_into().unwrap(),
-        header: json!({ "run": run, "type": "call.intent" }).to_string().into_bytes(),
+        header: json!({ "at": seq, "run": run, "type": "call.intent" }).to_string().into_bytes(),
         salt: None,
         payload: payload.as_ref().map(|payload| payload.to_string().into_bytes()),
         durability: Durability::Os,

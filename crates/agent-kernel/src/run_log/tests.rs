@@ -17,10 +17,10 @@ impl Events {
     fn add(&self, run: Option<&str>, kind: &str, payload: Option<Value>) {
         let mut all = self.all.lock().unwrap();
         let header = match run {
-            Some(run) => json!({ "run": run, "type": kind }),
-            None => json!({ "type": kind }),
+            Some(run) => json!({ "at": seq_of(&all), "run": run, "type": kind }),
+            None => json!({ "at": seq_of(&all), "type": kind }),
         };
-        let seq = u64::try_from(all.len()).unwrap();
+        let seq = seq_of(&all);
         all.push(StoredEvent {
             seq,
             header: header.to_string().into_bytes(),
@@ -35,6 +35,11 @@ impl Events {
         self.add(Some(run), "run.started", Some(json!({ "run": {} })));
         (0..count).for_each(|_| self.add(Some(run), "call.intent", Some(one_call())));
     }
+}
+
+/// The number of the next event, which is its time too.
+fn seq_of(all: &[StoredEvent]) -> u64 {
+    u64::try_from(all.len()).unwrap()
 }
 
 fn one_call() -> Value {
@@ -91,7 +96,7 @@ fn record(calls: u64) -> Record {
 /// So many calls that a run is known to have made, or what is wrong with its record.
 fn proven(log: &mut RunLog, events: &Events, of: &str, stored: Option<u64>) -> String {
     match log.proven(&run(of), events, || Ok(stored.map(record))) {
-        Ok((state, version)) => format!("{} at {version}", state.meters.tool_calls),
+        Ok(run) => format!("{} at {}", run.state.meters.tool_calls, run.version),
         Err(error) => {
             let text = error.to_string();
             let faults = [
@@ -228,7 +233,7 @@ fn what_is_known_stays_bounded_and_never_below_the_last_200_000_events() {
             (run("run_2"), vec![7]),
             (run("run_3"), vec![199_999, 200_000]),
         ];
-        let mut log = RunLog { from, upto: None, places: places.into_iter().collect() };
+        let mut log = RunLog { from, places: places.into_iter().collect(), ..RunLog::default() };
         log.forget(size);
         let mut left: Vec<_> =
             log.places.into_iter().map(|(run, places)| (run.to_string(), places)).collect();
@@ -257,4 +262,47 @@ fn a_header_that_cannot_be_read_is_an_error_and_not_a_run_without_events() {
     events.all.lock().unwrap()[1].header = b"{".to_vec();
     let error = RunLog::default().proven(&run("run_1"), &events, || Ok(None)).unwrap_err();
     assert!(error.to_string().contains("number 1 has no readable header"), "{error}");
+}
+
+/// The run that the client `c` works in, with the time of its last event.
+fn entered(log: &mut RunLog, events: &Events) -> Option<(String, i64)> {
+    let entered = log.entered("c", events).unwrap();
+    entered.map(|(run, at)| (run.to_string(), at.micros()))
+}
+
+#[test]
+fn a_client_works_in_the_run_that_it_entered_last_until_that_is_over() {
+    let (events, mut log) = (Events::default(), RunLog::default());
+    let enter = |client: &str, run: &str| {
+        events.add(None, "run.entered", Some(json!({ "client": client, "entered": run })));
+    };
+    assert_eq!(entered(&mut log, &events), None);
+    enter("c", "run_1");
+    enter("d", "run_2");
+    assert_eq!(entered(&mut log, &events), Some(("run_1".to_owned(), 0)));
+    events.calls("run_1", 2);
+    assert_eq!(entered(&mut log, &events), Some(("run_1".to_owned(), 4)));
+    events.add(Some("run_2"), "run.finished", Some(json!({ "run": {} })));
+    assert_eq!(entered(&mut log, &events), Some(("run_1".to_owned(), 4)), "another one's end");
+    events.add(Some("run_1"), "run.finished", Some(json!({ "run": {} })));
+    assert_eq!(entered(&mut log, &events), None);
+    enter("c", "run_1");
+    let at = seq_of(&events.all.lock().unwrap()) - 1;
+    assert_eq!(entered(&mut log, &events), Some(("run_1".to_owned(), i64::try_from(at).unwrap())));
+    events.add(None, "run.entered", None);
+    events.add(None, "run.entered", Some(json!({ "client": "c" })));
+    assert!(entered(&mut log, &events).is_some(), "what cannot be read tells nothing");
+    log.entries.forget(u64::MAX);
+    assert_eq!(entered(&mut log, &events), None);
+}
+
+#[test]
+fn the_first_look_finds_what_was_revoked_and_gives_it_once() {
+    let (events, mut log) = (Events::default(), RunLog::default());
+    events.add(None, "grant.revoked", Some(json!({ "subject": "run:run_1" })));
+    events.add(None, "grant.revoked", None);
+    assert_eq!(log.begin(&events).unwrap().len(), 2);
+    events.add(None, "grant.revoked", Some(json!({ "subject": "run:run_2" })));
+    log.entered("c", &events).unwrap();
+    assert_eq!(log.begin(&events).unwrap(), [], "this process knows it");
 }

