@@ -41,10 +41,23 @@ pub(crate) struct AuthorizedInvocation<'a> {
     pub(crate) counted: Timestamp,
     /// What it has set aside of its run's budget.
     pub(crate) reservation: Option<BudgetReservation>,
+    /// Who has its token.
+    pub(crate) holder: TokenHolder,
     /// Where its result is shown as it comes; `None` for a call that is answered in one.
     pub(crate) outlet: Option<Outlet>,
     /// Where its progress goes; `None` where nobody asked for it, or its driver does not tell.
     pub(crate) progress: Option<ProgressOutlet>,
+}
+
+/// Who has the token of a call, and could present it again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum TokenHolder {
+    /// The host. A record keeps it from being used twice, also after a restart.
+    #[default]
+    Host,
+    /// Nobody but the kernel, which granted it for this call and drops it with it. Its intent is all
+    /// that has to be written.
+    Kernel,
 }
 
 impl AuthorizedInvocation<'_> {

@@ -9,7 +9,7 @@ use weaver_types::{
     ResponseMode, Verdict,
 };
 
-use super::authorized_invocation::AuthorizedInvocation;
+use super::authorized_invocation::{AuthorizedInvocation, TokenHolder};
 use super::decision_record::DecisionRecord;
 use super::label;
 use super::provenance_updates::ProvenanceUpdate;
@@ -213,15 +213,14 @@ impl Kernel {
         judged.repaired = ready.repaired;
         judged.released_by = released;
         let event = event(&judged, EventKind::Intent, ready.counted, &open.run, Some(&ready.call))?;
-        let token = &ready.claims.token_id;
-        let used = RecordKey::new(tenant.clone(), Namespace::TokenUse, token);
+        let mut batch = Batch::new(durability);
+        if ready.holder == TokenHolder::Host {
+            let token = &ready.claims.token_id;
+            let used = RecordKey::new(tenant.clone(), Namespace::TokenUse, token);
+            batch = batch.create(used, b"1".to_vec(), Some(ready.claims.expires_at));
+        }
         let opened = RecordKey::new(tenant.clone(), Namespace::OpenCall, &ready.call);
-        Some(
-            Batch::new(durability)
-                .create(used, b"1".to_vec(), Some(ready.claims.expires_at))
-                .create(opened, open.to_bytes()?, None)
-                .with_event(event),
-        )
+        Some(batch.create(opened, open.to_bytes()?, None).with_event(event))
     }
 }
 

@@ -8,7 +8,7 @@ use weaver_types::{
 };
 
 use super::attempt::attempt_needs;
-use super::authorized_invocation::AuthorizedInvocation;
+use super::authorized_invocation::{AuthorizedInvocation, TokenHolder};
 use super::evaluate::{Evaluation, Question, Target, denied};
 use super::grant::{early, limits, raw_needs_admin, unnamed};
 use super::label;
@@ -27,9 +27,10 @@ use crate::masked_arguments;
 use crate::telemetry;
 use crate::token::Token;
 
-/// What is shown of a call before its end, and where.
+/// How a call is made: who has its token, and what is shown of it before its end, and where.
 #[derive(Default)]
-struct Outlets {
+struct InvokeOptions {
+    holder: TokenHolder,
     stream: Option<Outlet>,
     progress: Option<ProgressSink>,
 }
@@ -46,7 +47,7 @@ impl Kernel {
         arguments: &Value,
         mode: ResponseMode,
     ) -> Invocation {
-        self.invoke_into(caller, token, arguments, mode, Outlets::default()).await
+        self.invoke_into(caller, token, arguments, mode, InvokeOptions::default()).await
     }
 
     /// Executes what a token stands for, once, and shows its result as it comes, where the driver
@@ -63,7 +64,7 @@ impl Kernel {
         mode: ResponseMode,
     ) -> CallStream<'k> {
         let outlet = Outlet::default();
-        let into = Outlets { stream: Some(outlet.clone()), progress: None };
+        let into = InvokeOptions { stream: Some(outlet.clone()), ..InvokeOptions::default() };
         let work = Box::pin(self.invoke_into(caller, token, arguments, mode, into));
         CallStream::new(work, outlet)
     }
@@ -74,11 +75,11 @@ impl Kernel {
         token: &Token,
         arguments: &Value,
         mode: ResponseMode,
-        outlets: Outlets,
+        options: InvokeOptions,
     ) -> Invocation {
         let mut measure = Measure::begin(self, telemetry::Operation::Invoke, caller, mode);
         // In a box: a future is moved with all the room that its longest way would take.
-        let work = Box::pin(self.invoke_now(caller, &mut measure, token, arguments, mode, outlets));
+        let work = Box::pin(self.invoke_now(caller, &mut measure, token, arguments, mode, options));
         let done = work.await;
         measure.invoked(&done);
         *done
@@ -91,7 +92,7 @@ impl Kernel {
         token: &Token,
         arguments: &Value,
         mode: ResponseMode,
-        outlets: Outlets,
+        options: InvokeOptions,
     ) -> Box<Invocation> {
         let policy = self.policy();
         let principal = policy.granted(caller.principal);
@@ -140,7 +141,7 @@ impl Kernel {
             (Some(target), Some(slot)) if evaluated.decision.allowed() => {
                 let decision = evaluated.decision;
                 let worst = label::stored(&target.capability, &call);
-                let tells = outlets.progress.is_some() && target.entry.driver.reports_progress();
+                let tells = options.progress.is_some() && target.entry.driver.reports_progress();
                 let ready = Box::new(AuthorizedInvocation {
                     caller,
                     request,
@@ -161,8 +162,9 @@ impl Kernel {
                     share: TokenAllotment::default(),
                     counted: question.at.now,
                     reservation: None,
-                    outlet: outlets.stream,
-                    progress: outlets.progress.filter(|_| tells).map(ProgressOutlet::new),
+                    holder: options.holder,
+                    outlet: options.stream,
+                    progress: options.progress.filter(|_| tells).map(ProgressOutlet::new),
                 });
                 self.commit_and_execute(&policy, ready, slot).await
             }
@@ -260,7 +262,7 @@ impl Kernel {
 
     /// Grant and invoke in one.
     pub async fn execute(&self, caller: Caller<'_>, call: Call<'_>) -> Invocation {
-        self.execute_into(caller, call, Outlets::default()).await
+        self.execute_into(caller, call, None).await
     }
 
     /// Grant and invoke in one. While the call runs, `progress` is told how far it is, if its driver
@@ -275,21 +277,23 @@ impl Kernel {
         call: Call<'_>,
         progress: ProgressSink,
     ) -> Invocation {
-        let outlets = Outlets { progress: Some(progress), stream: None };
-        self.execute_into(caller, call, outlets).await
+        self.execute_into(caller, call, Some(progress)).await
     }
 
     async fn execute_into(
         &self,
         caller: Caller<'_>,
         call: Call<'_>,
-        outlets: Outlets,
+        progress: Option<ProgressSink>,
     ) -> Invocation {
         let nothing = Value::Object(serde_json::Map::new());
         let arguments = call.arguments.unwrap_or(&nothing);
         let grant = self.grant(caller, Call { arguments: Some(arguments), ..call }).await;
         match &grant.token {
-            Some(token) => self.invoke_into(caller, token, arguments, call.mode, outlets).await,
+            Some(token) => {
+                let options = InvokeOptions { holder: TokenHolder::Kernel, stream: None, progress };
+                self.invoke_into(caller, token, arguments, call.mode, options).await
+            }
             None if grant.decision.allowed() => {
                 let Grant { call, decision, request, .. } = grant;
                 Invocation { call, decision, result: None, request }

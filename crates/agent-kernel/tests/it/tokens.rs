@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{Caller, FnDriver, Invocation, RevocationSubject, Token, block_on};
+use weaver_types::ledger::Namespace;
 use weaver_types::{
     Clock, Effects, Principal, RawResult, ReasonCode, ResponseMode, RunContext, Tenant, TokenId,
 };
@@ -46,6 +47,28 @@ impl Granted {
         assert_eq!(self.world.executed(), 0);
         done.decision.primary()
     }
+}
+
+/// The record keeps a token from being presented twice. One that was granted and spent in one step
+/// nobody has, so its intent in the log is all that is written.
+#[test]
+fn only_a_token_that_somebody_has_leaves_a_record_of_its_use() {
+    let granted = granted();
+    let used = || {
+        let (tenant, of) = (Tenant::default(), Namespace::TokenUse);
+        let ledger = &granted.world.ledger;
+        ledger
+            .list(&tenant, of, None, 10)
+            .unwrap()
+            .into_iter()
+            .map(|(id, _)| id)
+            .collect::<Vec<_>>()
+    };
+    let done = granted.world.call(&granted.run, &granted.who, &Asked::new("fs.read"));
+    assert!(succeeded(&done));
+    assert_eq!(used(), Vec::<String>::new());
+    assert!(succeeded(&granted.invoke()));
+    assert_eq!(used(), [token_id(&granted.token).to_string()]);
 }
 
 #[test]
