@@ -149,6 +149,15 @@ fn what_only_the_log_tells_is_revoked_too() {
 }
 
 #[test]
+fn as_many_as_the_table_holds_stay_apart() {
+    let revoked = table(2);
+    revoked.restore(vec![logged(1, Some(token(1))), logged(2, Some(token(2)))]);
+    assert!(!covers(&revoked, 3, at(1)));
+    revoked.restore(vec![logged(3, Some(token(3)))]);
+    assert!(covers(&revoked, 4, at(3)) && !covers(&revoked, 4, at(4)));
+}
+
+#[test]
 fn what_the_log_does_not_say_any_more_may_have_been_anything() {
     let revoked = load(&[]).unwrap();
     revoked.restore(vec![logged(5, None), logged(3, None)]);

@@ -292,8 +292,26 @@ fn a_client_works_in_the_run_that_it_entered_last_until_that_is_over() {
     events.add(None, "run.entered", None);
     events.add(None, "run.entered", Some(json!({ "client": "c" })));
     assert!(entered(&mut log, &events).is_some(), "what cannot be read tells nothing");
+    log.entries.forget(at);
+    assert!(entered(&mut log, &events).is_some(), "told at the first event that is kept");
+    events.add(Some("run_1"), "run.finished", None);
+    let end = seq_of(&events.all.lock().unwrap()) - 1;
+    assert_eq!(entered(&mut log, &events), None);
+    log.entries.forget(end);
+    enter("c", "run_2");
+    assert_eq!(entered(&mut log, &events).unwrap().0, "run_2");
     log.entries.forget(u64::MAX);
     assert_eq!(entered(&mut log, &events), None);
+}
+
+#[test]
+fn an_end_counts_as_long_as_the_entry_before_it() {
+    let (events, mut log) = (Events::default(), RunLog::default());
+    events.add(None, "run.entered", Some(json!({ "client": "c", "entered": "run_1" })));
+    events.add(Some("run_1"), "run.finished", None);
+    assert_eq!(entered(&mut log, &events), None);
+    log.entries.forget(0);
+    assert_eq!(entered(&mut log, &events), None, "both are kept");
 }
 
 #[test]

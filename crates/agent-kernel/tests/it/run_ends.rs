@@ -55,6 +55,26 @@ fn a_run_that_never_began_has_no_end_and_what_stands_beside_it_is_written() {
 }
 
 #[test]
+fn the_log_tells_which_run_a_client_works_in_until_that_is_over() {
+    let world = World::new(open_policy());
+    world.tool("fs.read", Effects::READ_LOCAL);
+    let (run, who, kernel) = (world.run(), ana(), &world.kernel);
+    assert_eq!(kernel.entered_run("client one").unwrap(), None);
+    let entry = kernel.run_entry("client one", &run.run_id).unwrap();
+    block_on(world.ledger.commit(Batch::new(Durability::Os).with_event(entry))).unwrap();
+    let entered = || kernel.entered_run("client one").unwrap();
+    let first = entered().unwrap();
+    assert_eq!(first.run, run.run_id);
+    world.clock.advance(Duration::from_secs(5));
+    assert!(succeeded(&world.call(&run, &who, &Asked::new("fs.read"))));
+    assert!(entered().unwrap().last_event > first.last_event, "the time of the last call");
+    assert_eq!(kernel.entered_run("client two").unwrap(), None);
+    let caller = Caller { run: &run, principal: &who };
+    block_on(kernel.record_run_end(caller, RunEnd::Idle, Batch::new(Durability::Os))).unwrap();
+    assert_eq!(entered(), None);
+}
+
+#[test]
 fn every_cap_that_is_used_up_refuses_under_its_name_and_the_decision_key() {
     let all = RunBudget::unlimited;
     let caps = [
