@@ -108,7 +108,7 @@ fn server(sh: &Shell, args: &Args, suite: &Suite, target: &Path) -> Result<usize
         }
         print(&format!("{revision}, gateway"), &through);
         for (name, checks) in lost(direct.as_ref(), &through) {
-            failed = failed.saturating_add(1);
+            failed += 1;
             println!("  lost: {name} ({})", shown(checks));
         }
     }
@@ -127,7 +127,7 @@ fn client(sh: &Shell, args: &Args, suite: &Suite, target: &Path) -> Result<usize
         let found = suite.run(&Subject::Client(&program), &plan)?;
         print(&format!("{revision}, client"), &found);
         for (name, checks) in lost(None, &found) {
-            failed = failed.saturating_add(1);
+            failed += 1;
             println!("  failed: {name} ({})", shown(checks));
         }
     }
