@@ -154,8 +154,8 @@ impl LoginTarget {
             return Err(Failure::new(Exit::Usage, "login.server", message)
                 .next("what it needs stands in its `env`"));
         };
-        if login.grant == GrantType::ClientCredentials {
-            let message = format!("the gateway logs in at `{name}` by itself, with its own secret");
+        if login.grant != GrantType::AuthorizationCode {
+            let message = format!("the gateway gets its tokens for `{name}` by itself");
             return Err(Failure::new(Exit::Usage, "login.server", message)
                 .next(format!("see `grant` under `[mcpServers.{name}.oauth]`")));
         }

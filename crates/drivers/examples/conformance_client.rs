@@ -18,8 +18,8 @@ use weaver_drivers::mcp::{
     Upstream, UpstreamConfig,
 };
 use weaver_drivers::oauth::{
-    AuthorizationAgent, DevicePrompt, GrantType, MemoryLogins, OAuthClient, OAuthError,
-    OAuthSettings,
+    AssertionSource, AuthorizationAgent, DevicePrompt, GrantType, MemoryLogins, OAuthClient,
+    OAuthError, OAuthSettings, TokenExchange,
 };
 use weaver_types::BoxFuture;
 use zeroize::Zeroizing;
@@ -92,6 +92,10 @@ impl SecretProvider for FixedSecret {
     fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {
         Box::pin(std::future::ready(Secret::new(Zeroizing::new(self.0.clone()))))
     }
+
+    fn text(&self) -> BoxFuture<'_, Result<Zeroizing<String>, SecretError>> {
+        Box::pin(std::future::ready(Ok(Zeroizing::new(self.0.clone()))))
+    }
 }
 
 /// What the suite tells of the scenario: credentials, and calls that are to be made.
@@ -123,16 +127,32 @@ fn calls(tool: &ListedTool, all: &[ListedTool]) -> Vec<Map<String, Value>> {
 fn settings() -> OAuthSettings {
     let context = context();
     let text = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);
-    let secret = text("client_secret").map(|secret| Arc::new(FixedSecret(secret)) as _);
-    // A scenario that gives a secret without a person to agree is one of client credentials.
-    let itself = context.get("name").and_then(Value::as_str);
-    let itself = itself.is_some_and(|name| name.starts_with("auth/client-credentials"));
-    let grant = if itself { GrantType::ClientCredentials } else { GrantType::AuthorizationCode };
+    let secret =
+        |key: &str| -> Option<Arc<dyn SecretProvider>> { Some(Arc::new(FixedSecret(text(key)?))) };
+    // A scenario without a person to agree says so by its name alone.
+    let name = text("name").unwrap_or_default();
+    let grant = match name.as_str() {
+        name if name.starts_with("auth/client-credentials") => GrantType::ClientCredentials,
+        "auth/wif-jwt-bearer" | "auth/enterprise-managed-authorization" => GrantType::JwtBearer,
+        _ => GrantType::AuthorizationCode,
+    };
+    let exchange = || {
+        Some(AssertionSource::Exchange(TokenExchange {
+            issuer: text("idp_issuer")?,
+            client_id: text("idp_client_id")?,
+            client_secret: None,
+            subject_token: secret("idp_id_token")?,
+        }))
+    };
     OAuthSettings {
         grant,
         client_name: "Weaver".to_owned(),
         client_id: text("client_id"),
-        client_secret: secret,
+        client_secret: secret("client_secret"),
+        client_key: secret("private_key_pem"),
+        client_key_id: None,
+        assertion: secret("valid_jwt").map(AssertionSource::Token).or_else(exchange),
+        dpop_bound_access_tokens: false,
         client_metadata_url: Some(DOCUMENT.to_owned()),
         scopes: BTreeSet::new(),
         authority: None,

@@ -37,5 +37,6 @@ pub use network::Network;
 pub(crate) use network::{is_metadata_service, is_public};
 pub use operation::{Body, Method, Operation, SecretHeader};
 pub use secret::{
-    CommandSecret, EnvSecret, FileSecret, MIN_SECRET, Secret, SecretError, SecretProvider,
+    CommandSecret, EnvSecret, FileSecret, MIN_SECRET, ProjectedSecret, Secret, SecretError,
+    SecretProvider,
 };

@@ -76,7 +76,10 @@ pub use sentinel::Sentinel;
 pub(crate) use server::legal_name;
 pub use telemetry::{LogFormat, Otlp, Telemetry};
 pub use tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, ToolImplementation};
-pub use upstream::{Limits, ServerLogin, Sharing, Transport, Upstream, WORKSPACE_FOLDER};
+pub use upstream::{
+    Assertion, IdentityExchange, Limits, ServerLogin, Sharing, Transport, Upstream,
+    WORKSPACE_FOLDER,
+};
 pub use weaver_policy::Finding;
 pub use word_table::{WordTable, WordTableError};
 

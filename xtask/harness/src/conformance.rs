@@ -26,17 +26,6 @@ const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 /// A scenario in which one tool gives one result.
 const FIRST: &str = "tools-call-simple-text";
 
-/// Why scenarios of extensions need not pass.
-const EXTENSION: &str = "an extension that the revisions do not require";
-/// The scenarios that do not pass, and why: as a server, only those that the fixture passes count.
-const EXCEPTIONS: [(&str, &str); 5] = [
-    ("client-credentials-jwt", EXTENSION),
-    ("dpop", EXTENSION),
-    ("dpop-nonce", EXTENSION),
-    ("enterprise-managed-authorization", EXTENSION),
-    ("wif-jwt-bearer", EXTENSION),
-];
-
 /// Options of `conformance`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -60,8 +49,8 @@ pub struct Args {
 /// Install the suite, run it, and print what passed.
 ///
 /// # Errors
-/// When a scenario that the fixture passes does not pass through the gateway and is no exception, or
-/// one does not pass as a client.
+/// When a scenario that the fixture passes does not pass through the gateway, or one does not pass as a
+/// client.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
     let target = metadata.target_directory.as_std_path();
@@ -119,10 +108,8 @@ fn server(sh: &Shell, args: &Args, suite: &Suite, target: &Path) -> Result<usize
         }
         print(&format!("{revision}, gateway"), &through);
         for (name, checks) in lost(direct.as_ref(), &through) {
-            let exception = exception(&name);
-            failed += usize::from(exception.is_none());
-            let reason = exception.map_or(String::new(), |why| format!(": {why}"));
-            println!("  lost: {name} ({}){reason}", shown(checks));
+            failed += 1;
+            println!("  lost: {name} ({})", shown(checks));
         }
     }
     Ok(failed)
@@ -140,21 +127,14 @@ fn client(sh: &Shell, args: &Args, suite: &Suite, target: &Path) -> Result<usize
         let found = suite.run(&Subject::Client(&program), &plan)?;
         print(&format!("{revision}, client"), &found);
         for (name, checks) in lost(None, &found) {
-            let exception = exception(&name);
-            failed += usize::from(exception.is_none());
-            let reason = exception.map_or(String::new(), |why| format!(": {why}"));
-            println!("  failed: {name} ({}){reason}", shown(checks));
+            failed += 1;
+            println!("  failed: {name} ({})", shown(checks));
         }
     }
     if args.revision.is_none() && args.scenario.is_none() {
         provider::run(suite, &program)?;
     }
     Ok(failed)
-}
-
-/// Why a scenario need not pass.
-fn exception(name: &str) -> Option<&'static str> {
-    EXCEPTIONS.iter().find(|(known, _)| *known == name).map(|(_, why)| *why)
 }
 
 fn print(what: &str, scenarios: &Scenarios) {

@@ -115,6 +115,11 @@ impl SecretError {
 pub trait SecretProvider: Send + Sync {
     /// The secret as it is now.
     fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>>;
+
+    /// The same where it may have several lines, as a private key in PEM has.
+    fn text(&self) -> BoxFuture<'_, Result<Zeroizing<String>, SecretError>> {
+        Box::pin(async { self.secret().await.map(Secret::into_text) })
+    }
 }
 
 /// A variable of the environment.
@@ -126,11 +131,28 @@ pub struct EnvSecret(
 
 impl SecretProvider for EnvSecret {
     fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {
+        Box::pin(std::future::ready(self.value().and_then(Secret::new)))
+    }
+
+    fn text(&self) -> BoxFuture<'_, Result<Zeroizing<String>, SecretError>> {
+        Box::pin(std::future::ready(self.value().and_then(bounded)))
+    }
+}
+
+impl EnvSecret {
+    fn value(&self) -> Result<Zeroizing<String>, SecretError> {
         let legal = !self.0.is_empty() && !self.0.contains(['=', '\0']);
-        let found = legal.then(|| std::env::var(&self.0).ok()).flatten();
-        let unset = || SecretError::Unset { name: self.0.clone() };
-        let secret = found.ok_or_else(unset).and_then(|text| Secret::new(Zeroizing::new(text)));
-        Box::pin(std::future::ready(secret))
+        let found = legal.then(|| std::env::var(&self.0).ok()).flatten().map(Zeroizing::new);
+        found.ok_or_else(|| SecretError::Unset { name: self.0.clone() })
+    }
+}
+
+/// A text of several lines: as long as one of a single line may be.
+fn bounded(text: Zeroizing<String>) -> Result<Zeroizing<String>, SecretError> {
+    match text.len() {
+        0..MIN_SECRET => Err(SecretError::Short),
+        MIN_SECRET..=MAX_SECRET => Ok(text),
+        _ => Err(SecretError::Form),
     }
 }
 
@@ -143,11 +165,36 @@ pub struct FileSecret(
 
 impl SecretProvider for FileSecret {
     fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {
-        Box::pin(std::future::ready(read(&self.0)))
+        Box::pin(std::future::ready(read(&self.0, FileReaders::OwnerOnly).and_then(Secret::new)))
+    }
+
+    fn text(&self) -> BoxFuture<'_, Result<Zeroizing<String>, SecretError>> {
+        Box::pin(std::future::ready(read(&self.0, FileReaders::OwnerOnly).and_then(bounded)))
     }
 }
 
-fn read(path: &Path) -> Result<Secret, SecretError> {
+/// A file that a platform writes and keeps fresh, such as the token of a workload. The platform says
+/// who can read it.
+#[derive(Debug, Clone)]
+pub struct ProjectedSecret(
+    /// Its path.
+    pub PathBuf,
+);
+
+impl SecretProvider for ProjectedSecret {
+    fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {
+        Box::pin(std::future::ready(read(&self.0, FileReaders::Any).and_then(Secret::new)))
+    }
+}
+
+/// Who may be able to read a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FileReaders {
+    OwnerOnly,
+    Any,
+}
+
+fn read(path: &Path, readers: FileReaders) -> Result<Zeroizing<String>, SecretError> {
     use std::io::Read as _;
 
     let failed =
@@ -161,14 +208,15 @@ fn read(path: &Path) -> Result<Secret, SecretError> {
     {
         use std::os::unix::fs::MetadataExt as _;
         // Looked at on the file that was opened, not on its name.
-        if file.metadata().map_err(failed)?.mode() & 0o077 != 0 {
+        let open = file.metadata().map_err(failed)?.mode() & 0o077 != 0;
+        if readers == FileReaders::OwnerOnly && open {
             return Err(SecretError::Open);
         }
     }
     let mut text = Zeroizing::new(String::with_capacity(MAX_SECRET + 3));
     let room = u64::try_from(MAX_SECRET + 3).unwrap_or(u64::MAX);
     file.take(room).read_to_string(&mut text).map_err(failed)?;
-    Secret::new(text)
+    Ok(text)
 }
 
 /// What a program prints, started without a shell. It has our environment and ten seconds.
@@ -180,14 +228,22 @@ pub struct CommandSecret(
 
 impl SecretProvider for CommandSecret {
     fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {
-        Box::pin(async move {
-            let late = || SecretError::Command { problem: "it took too long".to_owned() };
-            tokio::time::timeout(COMMAND_TIME, run(&self.0)).await.map_err(|_| late())?
-        })
+        Box::pin(async move { self.printed().await.and_then(Secret::new) })
+    }
+
+    fn text(&self) -> BoxFuture<'_, Result<Zeroizing<String>, SecretError>> {
+        Box::pin(async move { self.printed().await.and_then(bounded) })
     }
 }
 
-async fn run(argv: &[String]) -> Result<Secret, SecretError> {
+impl CommandSecret {
+    async fn printed(&self) -> Result<Zeroizing<String>, SecretError> {
+        let late = || SecretError::Command { problem: "it took too long".to_owned() };
+        tokio::time::timeout(COMMAND_TIME, run(&self.0)).await.map_err(|_| late())?
+    }
+}
+
+async fn run(argv: &[String]) -> Result<Zeroizing<String>, SecretError> {
     let failed = |problem: String| SecretError::Command { problem };
     let io = |error: std::io::Error| failed(error.kind().to_string());
     let Some((program, arguments)) = argv.split_first() else {
@@ -211,7 +267,7 @@ async fn run(argv: &[String]) -> Result<Secret, SecretError> {
         return Err(failed(status.to_string()));
     }
     let text = std::str::from_utf8(&bytes).map_err(|_| SecretError::Form)?;
-    Secret::new(Zeroizing::new(text.to_owned()))
+    Ok(Zeroizing::new(text.to_owned()))
 }
 
 #[cfg(test)]
@@ -264,6 +320,29 @@ mod tests {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         }
         assert_eq!(code(&FileSecret(folder.path().to_owned())), "secret.file");
+        // What a platform projects is read by whom the platform says.
+        std::fs::write(&path, "hunter2-hunter2\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(code(&ProjectedSecret(path)), "fine");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_key_has_several_lines_and_a_bound() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key.pem");
+        std::fs::write(&path, "one\ntwo\nthree\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        assert_eq!(FileSecret(path.clone()).text().await, Err(SecretError::Open));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let text = FileSecret(path.clone()).text().await.unwrap();
+        assert_eq!(*text, "one\ntwo\nthree\n");
+        let shell = |script: &str| CommandSecret(["sh", "-c", script].map(str::to_owned).to_vec());
+        assert_eq!(*shell("printf 'one\\ntwo\\nthree\\n'").text().await.unwrap(), *text);
+        std::fs::write(&path, "x".repeat(20_000)).unwrap();
+        assert_eq!(FileSecret(path).text().await, Err(SecretError::Form));
     }
 
     #[cfg(unix)]

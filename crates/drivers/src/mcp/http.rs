@@ -239,15 +239,18 @@ impl HttpLink {
                 _ => Ok(response),
             };
         };
-        let mut attempts = 1;
+        let (mut attempts, mut nonces) = (1, 0);
         loop {
-            let token = oauth.token().await.map_err(|error| self.no_login(error))?;
-            let mut sent = request();
-            if let Some(token) = &token {
-                sent = sent.bearer_auth(token.as_str());
-            }
-            let response = sent.send().await.map_err(connection)?;
+            let mut sent = request().build().map_err(connection)?;
+            let token = oauth.authorize_request(&mut sent).await;
+            let token = token.map_err(|error| self.no_login(error))?;
+            let response = self.client.execute(sent).await.map_err(connection)?;
+            let nonce_given = oauth.note_nonce(response.headers());
             let Some(challenge) = challenge(&response) else { return Ok(response) };
+            if challenge.wants_nonce() && nonce_given && nonces < ATTEMPTS {
+                nonces = nonces.saturating_add(1);
+                continue;
+            }
             if attempts >= ATTEMPTS {
                 return Err(self.no_login(match challenge.wants_scopes() {
                     true => OAuthError::InsufficientScope,

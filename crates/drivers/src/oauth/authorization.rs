@@ -7,6 +7,7 @@ use weaver_types::Random;
 use zeroize::Zeroizing;
 
 use super::agent::AuthorizationAgent;
+use super::dpop::DpopKey;
 use super::error::{OAuthError, refused};
 use super::metadata::AuthorizationServer;
 use super::pkce::{Pkce, fresh};
@@ -19,6 +20,8 @@ pub(super) struct AuthorizationRequest<'a> {
     /// The server that the token is for (RFC 8707).
     pub(super) resource: &'a str,
     pub(super) scopes: &'a BTreeSet<String>,
+    /// The key that the tokens will be bound to.
+    pub(super) key: Option<&'a DpopKey>,
 }
 
 /// A code, and what it is exchanged with.
@@ -51,6 +54,7 @@ impl AuthorizationRequest<'_> {
         let (pkce, state) = (Pkce::new(random)?, fresh(random)?);
         let redirect_uri = agent.redirect_uri();
         let scopes: Vec<&str> = self.scopes.iter().map(String::as_str).collect();
+        let thumbprint = self.key.map(DpopKey::thumbprint).transpose()?;
         {
             let mut query = url.query_pairs_mut();
             query
@@ -63,6 +67,10 @@ impl AuthorizationRequest<'_> {
                 .append_pair("resource", self.resource);
             if !scopes.is_empty() {
                 query.append_pair("scope", &scopes.join(" "));
+            }
+            if let Some(thumbprint) = &thumbprint {
+                // The code is of use to this key alone (RFC 9449 §10).
+                query.append_pair("dpop_jkt", thumbprint);
             }
             if scopes.contains(&"offline_access") {
                 // OpenID Connect gives no refresh token without the person's consent.

@@ -1,13 +1,17 @@
-//! The challenge of a protected resource (RFC 6750 §3, RFC 9728 §5.1).
+//! The challenge of a protected resource (RFC 6750 §3, RFC 9449 §7.1, RFC 9728 §5.1).
 
 use std::collections::BTreeSet;
+
+use super::dpop::{TokenBinding, USE_NONCE};
 
 /// The longest header that is read, in bytes.
 const MAX_HEADER: usize = 8 * 1024;
 /// The most scopes of one challenge.
 const MAX_SCOPES: usize = 200;
+/// The most headers that are looked at.
+const MAX_HEADERS: usize = 16;
 
-/// What a `WWW-Authenticate: Bearer` says.
+/// What `WWW-Authenticate` says of tokens, by `Bearer` or `DPoP`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Challenge {
     /// Where the metadata of the resource is.
@@ -16,12 +20,32 @@ pub struct Challenge {
     pub scopes: BTreeSet<String>,
     /// The error code.
     pub error: Option<String>,
+    /// Whether it takes tokens that are bound to a key.
+    pub token_binding: TokenBinding,
 }
 
 impl Challenge {
-    /// Reads the header's values; `None` where none of them is a challenge for bearer tokens.
+    /// Reads the header's values; `None` where none of them is a challenge for tokens.
     pub fn read<'h>(values: impl Iterator<Item = &'h str>) -> Option<Self> {
-        values.filter(|value| value.len() <= MAX_HEADER).find_map(Self::parse)
+        let values = values.filter(|value| value.len() <= MAX_HEADER).take(MAX_HEADERS);
+        let values: Vec<&str> = values.collect();
+        let of = |scheme: &str| values.iter().find_map(|value| Self::parse(value, scheme));
+        match (of("bearer"), of("dpop")) {
+            (bearer, None) => bearer,
+            (None, Some(bound)) => Some(Self { token_binding: TokenBinding::Required, ..bound }),
+            (Some(bearer), Some(bound)) => Some(Self {
+                resource_metadata: bound.resource_metadata.or(bearer.resource_metadata),
+                scopes: &bound.scopes | &bearer.scopes,
+                error: bound.error.or(bearer.error),
+                token_binding: TokenBinding::Offered,
+            }),
+        }
+    }
+
+    /// True where the proof of the key must hold a value that came with the answer (RFC 9449 §9).
+    #[must_use]
+    pub fn wants_nonce(&self) -> bool {
+        self.error.as_deref() == Some(USE_NONCE)
     }
 
     /// True where more scopes are wanted.
@@ -30,8 +54,8 @@ impl Challenge {
         self.error.as_deref() == Some("insufficient_scope")
     }
 
-    fn parse(header: &str) -> Option<Self> {
-        let rest = bearer(header)?;
+    fn parse(header: &str, scheme: &str) -> Option<Self> {
+        let rest = after_scheme(header, scheme)?;
         let mut challenge = Self::default();
         for (name, value) in parameters(rest) {
             match name.to_ascii_lowercase().as_str() {
@@ -58,12 +82,12 @@ pub(super) fn scopes(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// What follows the scheme `Bearer`, wherever it stands among the schemes.
-fn bearer(header: &str) -> Option<&str> {
+/// What follows a scheme, wherever it stands among the schemes.
+fn after_scheme<'h>(header: &'h str, scheme: &str) -> Option<&'h str> {
     let mut rest = header.trim_start();
     loop {
         let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
-        if word.eq_ignore_ascii_case("bearer") {
+        if word.eq_ignore_ascii_case(scheme) {
             return Some(after);
         }
         // The next scheme begins after a comma outside of quotes and has no `=` in its first word.
@@ -156,6 +180,20 @@ mod tests {
         assert_eq!(read("Bearer").unwrap(), Challenge::default());
         assert_eq!(read(r#"Basic realm="Bearer""#), None);
         assert_eq!(read(&format!("Bearer scope=\"{}\"", "x".repeat(9_000))), None);
+    }
+
+    #[test]
+    fn a_challenge_says_whether_tokens_are_bound_to_a_key() {
+        let bound = read(r#"DPoP algs="ES256", error="use_dpop_nonce", scope="a""#).unwrap();
+        assert_eq!(bound.token_binding, TokenBinding::Required);
+        assert!(bound.wants_nonce() && bound.scopes.contains("a"));
+        assert_eq!(read("Bearer scope=a").unwrap().token_binding, TokenBinding::Unbound);
+        let both = [r#"Bearer resource_metadata="https://a.example/x""#, r#"DPoP algs="ES256""#];
+        for both in [both.to_vec(), vec![&both.join(", ")]] {
+            let both = Challenge::read(both.into_iter()).unwrap();
+            assert_eq!(both.token_binding, TokenBinding::Offered);
+            assert_eq!(both.resource_metadata.as_deref(), Some("https://a.example/x"));
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ use super::agent::AuthorizationAgent;
 use super::authorization::AuthorizationRequest;
 use super::challenge::Challenge;
 use super::device;
+use super::discovered_server::DiscoveredServer;
+use super::dpop::{DpopKey, LastNonce, TokenBinding};
 use super::error::OAuthError;
 use super::grant::{Grant, TokenEndpoint};
 use super::login::Login;
@@ -29,12 +31,15 @@ const OFFLINE: &str = "offline_access";
 /// The OAuth client of one server.
 pub struct OAuthClient {
     server: String,
-    settings: OAuthSettings,
-    store: Arc<dyn LoginStore>,
+    pub(super) settings: OAuthSettings,
+    pub(super) store: Arc<dyn LoginStore>,
     agent: Option<Arc<dyn AuthorizationAgent>>,
-    clock: Arc<dyn Clock>,
-    random: Arc<dyn Random>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) random: Arc<dyn Random>,
     web: OnceCell<OAuthHttpClient>,
+    /// What the authorization server wants in the next proof of a key, and the server itself.
+    pub(super) issuer_nonce: LastNonce,
+    pub(super) server_nonce: LastNonce,
 }
 
 impl fmt::Debug for OAuthClient {
@@ -59,6 +64,8 @@ impl OAuthClient {
             clock: Arc::new(SystemClock::default()),
             random: Arc::new(OsRandom),
             web: OnceCell::new(),
+            issuer_nonce: LastNonce::default(),
+            server_nonce: LastNonce::default(),
         }
     }
 
@@ -87,16 +94,21 @@ impl OAuthClient {
     /// # Errors
     /// [`OAuthError`], when logins cannot be read, or one that has ended cannot be refreshed.
     pub async fn token(&self) -> Result<Option<Zeroizing<String>>, OAuthError> {
+        Ok(self.fresh_login().await?.map(|login| login.access_token))
+    }
+
+    /// The login for the next request, as [`Self::token`].
+    pub(super) async fn fresh_login(&self) -> Result<Option<Login>, OAuthError> {
         let Some(login) = self.store.load()? else { return Ok(None) };
         let now = self.clock.now();
         if !login.is_stale(now) || !login.is_refreshable() {
-            return Ok(Some(login.access_token));
+            return Ok(Some(login));
         }
         match self.refresh(&login.access_token).await {
-            Ok(fresh) => Ok(Some(fresh.access_token)),
+            Ok(fresh) => Ok(Some(fresh)),
             // It still counts for a moment.
             Err(OAuthError::Unavailable { .. }) if login.expires.is_some_and(|end| now < end) => {
-                Ok(Some(login.access_token))
+                Ok(Some(login))
             }
             Err(error) => Err(error),
         }
@@ -120,7 +132,7 @@ impl OAuthClient {
             // Somebody else got another one in the meantime.
             return Ok(());
         }
-        if self.settings.grant == GrantType::ClientCredentials {
+        if self.settings.grant != GrantType::AuthorizationCode {
             return self.log_in_itself(challenge, used).await;
         }
         if self.agent.is_none() {
@@ -135,44 +147,13 @@ impl OAuthClient {
         self.authorize(challenge, LoginFlow::Redirect).await.map(drop)
     }
 
-    /// Gets a token for this client itself, unless somebody else did already. It has no other way to
-    /// be known there than the id and secret of its registration.
-    async fn log_in_itself(
-        &self,
-        challenge: &Challenge,
-        used: Option<&str>,
-    ) -> Result<(), OAuthError> {
-        let web = self.web().await?;
-        let mut guard = self.store.lock().await?;
-        let known = self.store.load()?;
-        if known.is_some_and(|login| used != Some(&*login.access_token)) {
-            return Ok(());
-        }
-        let found = self.discover(web, challenge).await?;
-        let id = self.settings.client_id.as_deref().ok_or(OAuthError::NoRegistration)?;
-        let client = ClientIdentity::registered(&found.server, &self.settings, id);
-        let scopes = self.scopes(challenge, &found);
-        let endpoint = TokenEndpoint {
-            web,
-            settings: &self.settings,
-            client: &client,
-            url: &found.token_endpoint,
-            resource: &found.resource.resource,
-        };
-        let wanted = scopes.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
-        let mut form = vec![("grant_type", "client_credentials")];
-        form.extend((!wanted.is_empty()).then_some(("scope", wanted.as_str())));
-        let grant = endpoint.ask(&form).await?;
-        let login = self.begun(&found, client.clone(), scopes);
-        self.keep(guard.as_mut(), login, grant).map(drop)
-    }
-
     /// A login that has no tokens yet.
-    fn begun(
+    pub(super) fn begun(
         &self,
         found: &DiscoveredServer,
         client: ClientIdentity,
         scopes: BTreeSet<String>,
+        dpop_key: Option<DpopKey>,
     ) -> Login {
         Login {
             resource: found.resource.resource.clone(),
@@ -181,6 +162,7 @@ impl OAuthClient {
             client,
             access_token: Zeroizing::default(),
             refresh_token: None,
+            dpop_key,
             scopes,
             obtained: self.clock.now(),
             expires: None,
@@ -206,7 +188,7 @@ impl OAuthClient {
         self.authorize(&challenge, LoginFlow::Device).await
     }
 
-    async fn web(&self) -> Result<&OAuthHttpClient, OAuthError> {
+    pub(super) async fn web(&self) -> Result<&OAuthHttpClient, OAuthError> {
         let server = self.address()?;
         let make = || async {
             OAuthHttpClient::new(reach_of(&server).await)
@@ -233,10 +215,13 @@ impl OAuthClient {
             return Err(OAuthError::LoginRequired);
         };
         let endpoint = TokenEndpoint {
+            oauth: self,
             web,
             settings: &self.settings,
             client: &login.client,
+            issuer: &login.issuer,
             url: &login.token_endpoint,
+            key: login.dpop_key.as_ref(),
             resource: &login.resource,
         };
         let form = [("grant_type", "refresh_token"), ("refresh_token", refresh_token.as_str())];
@@ -252,7 +237,7 @@ impl OAuthClient {
         }
     }
 
-    fn keep(
+    pub(super) fn keep(
         &self,
         guard: &mut dyn LoginGuard,
         before: Login,
@@ -278,7 +263,8 @@ impl OAuthClient {
         let mut guard = self.store.lock().await?;
         let found = self.discover(web, challenge).await?;
         found.server.needs_pkce()?;
-        let client = self.client(web, &found.server, found.before.as_ref(), agent).await?;
+        let client = self.client(web, &found, agent).await?;
+        let key = found.key()?;
         let scopes = self.scopes(challenge, &found);
         let resource = found.resource.resource.as_str();
         let request = AuthorizationRequest {
@@ -286,9 +272,9 @@ impl OAuthClient {
             client: &client,
             resource,
             scopes: &scopes,
+            key: key.as_ref(),
         };
-        let (settings, url) = (&self.settings, found.token_endpoint.as_str());
-        let endpoint = TokenEndpoint { web, settings, client: &client, url, resource };
+        let endpoint = found.endpoint(self, web, &client, key.as_ref());
         let grant = match way {
             LoginFlow::Redirect => {
                 let code = request.run(agent, self.random.as_ref()).await?;
@@ -302,12 +288,12 @@ impl OAuthClient {
             }
             LoginFlow::Device => device::run(&endpoint, &request, agent).await?,
         };
-        let login = self.begun(&found, client.clone(), scopes);
+        let login = self.begun(&found, client.clone(), scopes, key);
         self.keep(guard.as_mut(), login, grant)
     }
 
     /// Finds whose tokens the server takes, and what is needed to ask for one.
-    async fn discover(
+    pub(super) async fn discover(
         &self,
         web: &OAuthHttpClient,
         challenge: &Challenge,
@@ -320,6 +306,7 @@ impl OAuthClient {
                 resource: canonical(&address),
                 authorization_servers: vec![address.origin().ascii_serialization()],
                 scopes_supported: BTreeSet::new(),
+                token_binding: TokenBinding::Unbound,
             },
         };
         let issuers = &resource.authorization_servers;
@@ -332,30 +319,42 @@ impl OAuthClient {
             what: "the metadata of the authorization server",
             reason: "it has no `token_endpoint`",
         })?;
-        Ok(DiscoveredServer { resource, server, token_endpoint, before })
+        let demanded = match self.settings.dpop_bound_access_tokens {
+            true => TokenBinding::Required,
+            false => TokenBinding::Unbound,
+        };
+        let binding = demanded.max(challenge.token_binding).max(resource.token_binding);
+        Ok(DiscoveredServer { resource, server, token_endpoint, binding, before })
     }
 
     /// How this client is known there: as before, or anew.
     async fn client(
         &self,
         web: &OAuthHttpClient,
-        server: &AuthorizationServer,
-        before: Option<&Login>,
+        found: &DiscoveredServer,
         agent: &dyn AuthorizationAgent,
     ) -> Result<ClientIdentity, OAuthError> {
+        let DiscoveredServer { server, before, binding, .. } = found;
         let redirect_uri = agent.redirect_uri();
-        let known = before.map(|login| &login.client).filter(|client| {
+        let known = before.as_ref().map(|login| &login.client).filter(|client| {
             client.redirect_uri.as_ref() == Some(&redirect_uri) && self.settings.client_id.is_none()
         });
         match known {
             Some(known) => Ok(known.clone()),
-            None => ClientIdentity::establish(web, server, &self.settings, &redirect_uri).await,
+            None => {
+                let settings = &self.settings;
+                ClientIdentity::establish(web, server, settings, &redirect_uri, *binding).await
+            }
         }
     }
 
     /// The scopes to ask for: those of the challenge, else all that the resource knows; with what
     /// the login had before where more are wanted, so that nothing is lost by a step up.
-    fn scopes(&self, challenge: &Challenge, found: &DiscoveredServer) -> BTreeSet<String> {
+    pub(super) fn scopes(
+        &self,
+        challenge: &Challenge,
+        found: &DiscoveredServer,
+    ) -> BTreeSet<String> {
         let DiscoveredServer { resource, server, before, .. } = found;
         let wanted = match challenge.scopes.is_empty() {
             false => &challenge.scopes,
@@ -370,15 +369,6 @@ impl OAuthClient {
         }
         scopes
     }
-}
-
-/// Whose tokens a server takes, and what is needed to ask for one.
-struct DiscoveredServer {
-    resource: ProtectedResource,
-    server: AuthorizationServer,
-    token_endpoint: String,
-    /// The login that there was, where it is one of this issuer.
-    before: Option<Login>,
 }
 
 /// How a person logs in.

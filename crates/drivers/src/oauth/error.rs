@@ -32,6 +32,21 @@ pub enum OAuthError {
     /// The authorization server names no way to prove who asked for a code.
     #[error("the authorization server does not offer PKCE with S256, which is required")]
     NoPkce,
+    /// The authorization server takes no proof of a key that this client makes.
+    #[error(
+        "tokens of this server must be bound to a key, and its authorization server takes no DPoP \
+         proof that is signed with ES256; ask its operator, or remove `dpop_bound_access_tokens` \
+         under `oauth` of the server in weaver.toml where that is what demands it"
+    )]
+    NoDpop,
+    /// The private key by which this client proves who it is cannot be used.
+    #[error(
+        "the private key that `client_key` under `oauth` of the server names cannot be used: {reason}"
+    )]
+    ClientKey {
+        /// Why not.
+        reason: String,
+    },
     /// No way is left in which this client can be known there.
     #[error(
         "the authorization server registers no clients; get a client id there and write \
@@ -73,6 +88,8 @@ impl OAuthError {
             Self::Unavailable { .. } => "oauth.unavailable",
             Self::Document { .. } => "oauth.document",
             Self::NoPkce => "oauth.pkce",
+            Self::NoDpop => "oauth.dpop",
+            Self::ClientKey { .. } => "oauth.client_key",
             Self::NoRegistration => "oauth.registration",
             Self::Redirect { .. } => "oauth.redirect",
             Self::Refused { .. } => "oauth.refused",
@@ -84,14 +101,15 @@ impl OAuthError {
     }
 }
 
-/// The error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 8628 §3.5 and RFC 8707 §2: a code that is none
+/// The error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 8628 §3.5, RFC 8707 §2 and RFC 9449 §5: a code that is none
 /// of these is not repeated.
-const CODES: [&str; 17] = [
+const CODES: [&str; 19] = [
     "access_denied",
     "authorization_pending",
     "expired_token",
     "invalid_client",
     "invalid_client_metadata",
+    "invalid_dpop_proof",
     "invalid_grant",
     "invalid_redirect_uri",
     "invalid_request",
@@ -104,6 +122,7 @@ const CODES: [&str; 17] = [
     "unsupported_grant_type",
     "unsupported_response_type",
     "unsupported_token_type",
+    "use_dpop_nonce",
 ];
 
 /// The refusal that an authorization server words so.

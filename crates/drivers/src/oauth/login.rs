@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use weaver_types::Timestamp;
 use zeroize::Zeroizing;
 
+use super::dpop::DpopKey;
 use super::registration::ClientIdentity;
 
 /// A token is refreshed this long before it ends, or after half its life where that is shorter.
@@ -30,6 +31,9 @@ pub struct Login {
     /// What a fresh one is asked for with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) refresh_token: Option<Zeroizing<String>>,
+    /// The key that the tokens are bound to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) dpop_key: Option<DpopKey>,
     /// The scopes that were asked for or granted.
     pub scopes: BTreeSet<String>,
     /// When they were given.
@@ -44,6 +48,12 @@ impl Login {
     #[must_use]
     pub fn is_refreshable(&self) -> bool {
         self.refresh_token.is_some()
+    }
+
+    /// True where the tokens are bound to a key, without which they are of no use.
+    #[must_use]
+    pub fn is_key_bound(&self) -> bool {
+        self.dpop_key.is_some()
     }
 
     /// True when the access token should be refreshed before it is used.
@@ -64,6 +74,7 @@ impl fmt::Debug for Login {
             .field("scopes", &self.scopes)
             .field("expires", &self.expires)
             .field("refreshable", &self.is_refreshable())
+            .field("key_bound", &self.is_key_bound())
             .finish_non_exhaustive()
     }
 }

@@ -7,6 +7,7 @@ use reqwest::Url;
 use serde_json::Value;
 
 use super::challenge::Challenge;
+use super::dpop::{ALGORITHM, TokenBinding};
 use super::error::OAuthError;
 use super::web::OAuthHttpClient;
 
@@ -24,6 +25,8 @@ pub struct ProtectedResource {
     pub authorization_servers: Vec<String>,
     /// The scopes that it knows.
     pub scopes_supported: BTreeSet<String>,
+    /// Whether it takes tokens that are bound to a key.
+    pub token_binding: TokenBinding,
 }
 
 /// What an authorization server says of itself.
@@ -47,6 +50,10 @@ pub struct AuthorizationServer {
     pub code_challenge_methods: BTreeSet<String>,
     /// The ways in which clients prove who they are; empty where it does not say.
     pub token_endpoint_auth_methods: BTreeSet<String>,
+    /// The algorithms that clients may sign their assertions with; empty where it does not say.
+    pub assertion_algorithms: BTreeSet<String>,
+    /// The algorithms that proofs of a key may be signed with; empty where it does not say.
+    pub dpop_algorithms: BTreeSet<String>,
     /// The scopes that it knows.
     pub scopes_supported: BTreeSet<String>,
     /// A client's id may be the address of a document about it.
@@ -93,7 +100,16 @@ impl ProtectedResource {
             return Err(wrong("it names no authorization server"));
         }
         let scopes_supported = texts(value, "scopes_supported").into_iter().collect();
-        Ok(Self { resource, authorization_servers, scopes_supported })
+        let bound = value.get("dpop_bound_access_tokens_required").and_then(Value::as_bool);
+        let algorithms = texts(value, "dpop_signing_alg_values_supported");
+        let known = algorithms.iter().any(|name| name == ALGORITHM);
+        let token_binding = match bound.unwrap_or(false) {
+            true if !algorithms.is_empty() && !known => return Err(OAuthError::NoDpop),
+            true => TokenBinding::Required,
+            false if known => TokenBinding::Offered,
+            false => TokenBinding::Unbound,
+        };
+        Ok(Self { resource, authorization_servers, scopes_supported, token_binding })
     }
 }
 
@@ -157,6 +173,8 @@ impl AuthorizationServer {
             jwks_uri: text(value, "jwks_uri"),
             code_challenge_methods: set("code_challenge_methods_supported"),
             token_endpoint_auth_methods: set("token_endpoint_auth_methods_supported"),
+            assertion_algorithms: set("token_endpoint_auth_signing_alg_values_supported"),
+            dpop_algorithms: set("dpop_signing_alg_values_supported"),
             scopes_supported: set("scopes_supported"),
             client_id_metadata_documents: flag("client_id_metadata_document_supported"),
             names_itself: flag("authorization_response_iss_parameter_supported"),
@@ -252,6 +270,23 @@ mod tests {
         }
         let nobody = json!({"resource": "https://h.example/a/mcp", "authorization_servers": []});
         assert!(ProtectedResource::read(&nobody, &server).is_err());
+    }
+
+    #[test]
+    fn a_resource_says_whether_its_tokens_are_bound_to_a_key() {
+        let server = url("https://h.example/mcp");
+        let of = |required: Value, algorithms: Value| {
+            let value = json!({"resource": "https://h.example/mcp",
+                "authorization_servers": ["https://a.example"],
+                "dpop_bound_access_tokens_required": required,
+                "dpop_signing_alg_values_supported": algorithms});
+            ProtectedResource::read(&value, &server).map(|resource| resource.token_binding)
+        };
+        assert_eq!(of(json!(null), json!(null)), Ok(TokenBinding::Unbound));
+        assert_eq!(of(json!(null), json!(["RS256"])), Ok(TokenBinding::Unbound));
+        assert_eq!(of(json!(false), json!(["ES256"])), Ok(TokenBinding::Offered));
+        assert_eq!(of(json!(true), json!(null)), Ok(TokenBinding::Required));
+        assert_eq!(of(json!(true), json!(["RS256"])), Err(OAuthError::NoDpop));
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! How this client is known to an authorization server: registered before, by a document at its own
 //! address (Client ID Metadata Document), or registered when it first comes (RFC 7591).
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use super::dpop::TokenBinding;
 use super::error::{OAuthError, refused};
 use super::metadata::{AuthorizationServer, text};
 use super::settings::OAuthSettings;
@@ -23,13 +26,19 @@ pub enum ClientAuthentication {
     ClientSecretBasic,
     /// In the form.
     ClientSecretPost,
+    /// A JSON Web Token that its private key signs (RFC 7523).
+    PrivateKeyJwt,
 }
 
 impl ClientAuthentication {
-    const ALL: [(Self, &'static str); 3] = [
+    /// Those that a registration by this client itself can have.
+    const REGISTERED: [Self; 3] = [Self::None, Self::ClientSecretBasic, Self::ClientSecretPost];
+
+    const ALL: [(Self, &'static str); 4] = [
         (Self::None, "none"),
         (Self::ClientSecretBasic, "client_secret_basic"),
         (Self::ClientSecretPost, "client_secret_post"),
+        (Self::PrivateKeyJwt, "private_key_jwt"),
     ];
 
     fn as_str(self) -> &'static str {
@@ -37,7 +46,7 @@ impl ClientAuthentication {
     }
 
     fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, known)| *known == name).map(|(way, _)| *way)
+        Self::REGISTERED.into_iter().find(|way| way.as_str() == name)
     }
 
     /// The first of `ways` that the server takes. One that does not say takes Basic (RFC 8414 §2).
@@ -65,6 +74,9 @@ pub struct ClientIdentity {
     /// The secret of a registration; that of the configuration is not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) secret: Option<Zeroizing<String>>,
+    /// The algorithms that its assertions may be signed with; empty where nobody said.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) assertion_algorithms: BTreeSet<String>,
     /// The address that it registered for the end of a login.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) redirect_uri: Option<String>,
@@ -87,6 +99,7 @@ impl ClientIdentity {
         server: &AuthorizationServer,
         settings: &OAuthSettings,
         redirect_uri: &str,
+        binding: TokenBinding,
     ) -> Result<Self, OAuthError> {
         if let Some(client_id) = &settings.client_id {
             return Ok(Self::registered(server, settings, client_id));
@@ -94,16 +107,24 @@ impl ClientIdentity {
         if let Some(document) =
             settings.client_metadata_url.as_ref().filter(|_| server.client_id_metadata_documents)
         {
-            return Ok(Self {
-                client_id: document.clone(),
-                authentication: ClientAuthentication::None,
-                secret: None,
-                redirect_uri: None,
-            });
+            return Ok(Self::known_as(document, ClientAuthentication::None));
         }
         match &server.registration_endpoint {
-            Some(endpoint) => Self::register(web, server, settings, endpoint, redirect_uri).await,
+            Some(endpoint) => {
+                let name = &settings.client_name;
+                Self::register(web, server, name, endpoint, redirect_uri, binding).await
+            }
             None => Err(OAuthError::NoRegistration),
+        }
+    }
+
+    fn known_as(client_id: &str, authentication: ClientAuthentication) -> Self {
+        Self {
+            client_id: client_id.to_owned(),
+            authentication,
+            secret: None,
+            assertion_algorithms: BTreeSet::new(),
+            redirect_uri: None,
         }
     }
 
@@ -113,33 +134,37 @@ impl ClientIdentity {
         settings: &OAuthSettings,
         client_id: &str,
     ) -> Self {
-        use ClientAuthentication::{ClientSecretBasic, ClientSecretPost, None as Public};
+        use ClientAuthentication::{
+            ClientSecretBasic, ClientSecretPost, None as Public, PrivateKeyJwt,
+        };
 
-        let ways: &[ClientAuthentication] = match settings.client_secret {
-            Some(_) => &[ClientSecretBasic, ClientSecretPost],
-            None => &[Public],
+        let ways: &[ClientAuthentication] = match (&settings.client_key, &settings.client_secret) {
+            (Some(_), _) => &[PrivateKeyJwt],
+            (None, Some(_)) => &[ClientSecretBasic, ClientSecretPost],
+            (None, None) => &[Public],
         };
         let authentication =
             ClientAuthentication::of(server, ways).or(ways.first().copied()).unwrap_or(Public);
-        let client_id = client_id.to_owned();
-        Self { client_id, authentication, secret: None, redirect_uri: None }
+        let assertion_algorithms = server.assertion_algorithms.clone();
+        Self { assertion_algorithms, ..Self::known_as(client_id, authentication) }
     }
 
     async fn register(
         web: &OAuthHttpClient,
         server: &AuthorizationServer,
-        settings: &OAuthSettings,
+        client_name: &str,
         endpoint: &str,
         redirect_uri: &str,
+        binding: TokenBinding,
     ) -> Result<Self, OAuthError> {
-        let ways = ClientAuthentication::ALL.map(|(way, _)| way);
-        let wanted = ClientAuthentication::of(server, &ways).ok_or(OAuthError::NoRegistration)?;
+        let wanted = ClientAuthentication::of(server, &ClientAuthentication::REGISTERED);
+        let wanted = wanted.ok_or(OAuthError::NoRegistration)?;
         let mut grants = vec!["authorization_code", "refresh_token"];
         if server.device_authorization_endpoint.is_some() {
             grants.push("urn:ietf:params:oauth:grant-type:device_code");
         }
-        let document = json!({
-            "client_name": settings.client_name,
+        let mut document = json!({
+            "client_name": client_name,
             // Without it OpenID Connect takes a client for a web application, whose redirects must be https.
             "application_type": "native",
             "redirect_uris": [redirect_uri],
@@ -147,6 +172,11 @@ impl ClientIdentity {
             "response_types": ["code"],
             "token_endpoint_auth_method": wanted.as_str(),
         });
+        if let Some(fields) = document.as_object_mut()
+            && binding == TokenBinding::Required
+        {
+            fields.insert("dpop_bound_access_tokens".to_owned(), true.into());
+        }
         let answer = web.post_json(WHAT, endpoint, &document).await?;
         if !(200..300).contains(&answer.status) {
             return Err(refused(answer.value.get("error").and_then(Value::as_str)));
@@ -165,7 +195,7 @@ impl ClientIdentity {
             return Err(wrong("it has no `client_secret`"));
         }
         let redirect_uri = Some(redirect_uri.to_owned());
-        Ok(Self { client_id, authentication, secret, redirect_uri })
+        Ok(Self { secret, redirect_uri, ..Self::known_as(&client_id, authentication) })
     }
 
     /// Its secret: that of the registration, or of the configuration.
@@ -173,8 +203,9 @@ impl ClientIdentity {
         &self,
         settings: &OAuthSettings,
     ) -> Result<Option<Secret>, OAuthError> {
-        if self.authentication == ClientAuthentication::None {
-            return Ok(None);
+        match self.authentication {
+            ClientAuthentication::None | ClientAuthentication::PrivateKeyJwt => return Ok(None),
+            ClientAuthentication::ClientSecretBasic | ClientAuthentication::ClientSecretPost => {}
         }
         if let Some(secret) = &self.secret {
             return Secret::new(secret.clone()).map(Some).map_err(|error| {

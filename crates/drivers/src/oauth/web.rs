@@ -16,6 +16,7 @@ use weaver_types::canonical::{self, Profile};
 use zeroize::Zeroizing;
 
 use super::challenge::Challenge;
+use super::dpop::{LastNonce, PROOF_HEADER};
 use super::error::OAuthError;
 use crate::http::client::{self, Guard};
 use crate::http::{Authority, Secret, system_lookup};
@@ -54,6 +55,8 @@ pub struct Document {
     pub value: Value,
     /// For how long it may be kept, where the answer says so.
     pub max_age: Option<Duration>,
+    /// The answer gives a value for the next proof of a key.
+    pub(super) nonce_given: bool,
 }
 
 impl OAuthHttpClient {
@@ -91,15 +94,31 @@ impl OAuthHttpClient {
         form: &[(&str, &str)],
         basic: Option<(&str, &Secret)>,
     ) -> Result<Document, OAuthError> {
+        self.post_proven_form(what, url, form, basic, None).await
+    }
+
+    /// The same with the proof of a key (RFC 9449 §5).
+    pub(super) async fn post_proven_form(
+        &self,
+        what: &'static str,
+        url: &str,
+        form: &[(&str, &str)],
+        basic: Option<(&str, &Secret)>,
+        proof: Option<(HeaderValue, &LastNonce)>,
+    ) -> Result<Document, OAuthError> {
         let url = self.checked(what, url)?;
         let mut request = self.client(what, &url)?.post(url);
         if let Some((user, secret)) = basic {
             request = request.header(AUTHORIZATION, basic_header(user, secret));
         }
+        let mut nonce = None;
+        if let Some((proof, last)) = proof {
+            (request, nonce) = (request.header(PROOF_HEADER, proof), Some(last));
+        }
         let request = request
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(encoded(form).as_bytes().to_vec());
-        self.send(what, request).await
+        self.exchange(what, request, nonce).await
     }
 
     /// Sends a JSON document.
@@ -145,6 +164,15 @@ impl OAuthHttpClient {
         what: &'static str,
         request: RequestBuilder,
     ) -> Result<Document, OAuthError> {
+        self.exchange(what, request, None).await
+    }
+
+    async fn exchange(
+        &self,
+        what: &'static str,
+        request: RequestBuilder,
+        nonce: Option<&LastNonce>,
+    ) -> Result<Document, OAuthError> {
         let failed = |reason: &str| OAuthError::Unavailable { what, reason: reason.to_owned() };
         let exchange = async {
             let response = request.header(ACCEPT, "application/json").send().await;
@@ -152,11 +180,12 @@ impl OAuthHttpClient {
             if response.status().is_redirection() {
                 return Err(failed("it redirects, which is not followed"));
             }
+            let nonce_given = nonce.is_some_and(|last| last.note(response.headers()));
             let (status, max_age) = (response.status().as_u16(), max_age(response.headers()));
             let body = body(&mut response).await.map_err(|error| failed(&error.to_string()))?;
             // A key that stands twice could be read in two ways.
             let value = canonical::parse(&body, Profile::Foreign).unwrap_or_default();
-            Ok(Document { status, value, max_age })
+            Ok(Document { status, value, max_age, nonce_given })
         };
         let late = |_| failed("it took too long");
         tokio::time::timeout(PATIENCE, exchange).await.map_err(late)?

@@ -40,6 +40,11 @@ mod memory;
 mod memory_file;
 #[cfg(test)]
 mod oauth;
+#[cfg(unix)]
+#[cfg(test)]
+mod oauth_grants;
+#[cfg(test)]
+mod oauth_proof;
 #[cfg(test)]
 mod oauth_server;
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(crate) fn challenge_of(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
 }
 
-struct SettableClock(Mutex<i64>);
+pub(crate) struct SettableClock(Mutex<i64>);
 
 impl Clock for SettableClock {
     fn now(&self) -> Timestamp {
@@ -32,50 +32,50 @@ impl Clock for SettableClock {
 }
 
 /// Who logs in, with what, and at what time.
-struct Trial {
-    stage: Shared,
+pub(crate) struct Trial {
+    pub(crate) stage: Shared,
     logins: MemoryLogins,
     clock: Arc<SettableClock>,
-    settings: OAuthSettings,
+    pub(crate) settings: OAuthSettings,
 }
 
 impl Trial {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let clock = Arc::new(SettableClock(Mutex::new(1_800_000_000_000_000)));
         let (stage, logins) = (start().await, MemoryLogins::default());
         Self { stage, logins, clock, settings: OAuthSettings::default() }
     }
 
-    fn wait(&self, seconds: i64) {
+    pub(crate) fn wait(&self, seconds: i64) {
         *self.clock.0.lock().unwrap() += seconds * 1_000_000;
     }
 
-    fn client(&self) -> OAuthClient {
+    pub(crate) fn client(&self) -> OAuthClient {
         let url = format!("{}/mcp", self.stage.lock().unwrap().url);
         OAuthClient::new(url, self.settings.clone(), Arc::new(self.logins.clone()))
             .with_clock(Arc::clone(&self.clock) as Arc<dyn Clock>)
     }
 
-    fn person(&self) -> OAuthClient {
+    pub(crate) fn person(&self) -> OAuthClient {
         let agent = ConsentingUser { stage: Arc::clone(&self.stage), shown: Mutex::default() };
         self.client().with_agent(Arc::new(agent))
     }
 
-    fn upstream(&self, client: OAuthClient) -> Upstream {
+    pub(crate) fn upstream(&self, client: OAuthClient) -> Upstream {
         let url = format!("{}/mcp", self.stage.lock().unwrap().url);
         let http = HttpConfig { url, oauth: Some(Arc::new(client)), ..HttpConfig::default() };
         Upstream::new(UpstreamConfig::new("stage", Endpoint::Http(http)))
     }
 
     /// What was asked for at this path.
-    fn asked(&self, path: &str) -> Vec<BTreeMap<String, String>> {
+    pub(crate) fn asked(&self, path: &str) -> Vec<BTreeMap<String, String>> {
         let stage = self.stage.lock().unwrap();
         let there = stage.asked.iter().filter(|(at, _)| at == path);
         there.map(|(_, given)| given.clone()).collect()
     }
 }
 
-fn code(error: McpError) -> &'static str {
+pub(crate) fn code(error: McpError) -> &'static str {
     assert!(error.not_sent(), "{error:?}");
     error.code()
 }
@@ -131,7 +131,7 @@ async fn a_client_gets_tokens_for_itself_by_its_secret() {
     assert_eq!(code(error), "oauth.refused");
 }
 
-struct FixedSecret(&'static str);
+pub(crate) struct FixedSecret(pub(crate) &'static str);
 
 impl SecretProvider for FixedSecret {
     fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {

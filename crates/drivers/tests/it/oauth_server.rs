@@ -1,7 +1,7 @@
 //! A small authorization server and an MCP server that takes its tokens, both of which misbehave on
 //! request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use axum::body::Bytes;
@@ -29,10 +29,24 @@ pub(crate) struct OAuthServerState {
     pub(crate) refresh_status: Option<u16>,
     /// Fails the next so many questions for a device code as pending.
     pub(crate) pending: usize,
+    /// Tokens are bound to a key, and proofs of it must hold this.
+    pub(crate) nonce: Option<&'static str>,
+    /// Access tokens are given with this type, whatever was shown.
+    pub(crate) token_type: Option<&'static str>,
+    /// The public key of the client, by which its assertions are verified.
+    pub(crate) client_key: Option<Vec<u8>>,
+    /// The assertions that are exchanged for tokens.
+    pub(crate) assertions: Vec<String>,
+    /// The keys that tokens are bound to, by token.
+    pub(crate) keys: BTreeMap<String, String>,
+    /// The id of each proof and assertion.
+    pub(crate) ids: BTreeSet<String>,
     /// The access tokens in force, with their scopes.
     pub(crate) tokens: BTreeMap<String, String>,
     /// The refresh token in force.
     pub(crate) refresh: Option<String>,
+    /// The key that the last tokens are bound to.
+    pub(crate) refresh_key: Option<String>,
     /// A refresh token that was used twice.
     pub(crate) reused: bool,
     codes: BTreeMap<String, BTreeMap<String, String>>,
@@ -58,8 +72,15 @@ pub(crate) async fn start() -> Shared {
         life: Some(3600),
         refresh_status: None,
         pending: 0,
+        nonce: None,
+        token_type: None,
+        client_key: None,
+        assertions: Vec::new(),
+        keys: BTreeMap::new(),
+        ids: BTreeSet::new(),
         tokens: BTreeMap::new(),
         refresh: None,
+        refresh_key: None,
         reused: false,
         codes: BTreeMap::new(),
         count: 0,
@@ -88,7 +109,7 @@ pub(crate) fn form(text: &str) -> BTreeMap<String, String> {
     url.query_pairs().map(|(key, value)| (key.into_owned(), value.into_owned())).collect()
 }
 
-fn say(status: u16, value: &Value) -> Response {
+pub(crate) fn say(status: u16, value: &Value) -> Response {
     let status = StatusCode::from_u16(status).unwrap();
     (status, [("content-type", "application/json")], value.to_string()).into_response()
 }
@@ -152,7 +173,7 @@ impl OAuthServerState {
                 &json!({"device_code": "device-code", "user_code": "ABCD",
                 "verification_uri": format!("{url}/type"), "interval": 0, "expires_in": 60}),
             ),
-            "/token" => self.token(given),
+            "/token" => self.bound_token(given, headers),
             _ => say(404, &json!({})),
         }
     }
@@ -176,8 +197,9 @@ impl OAuthServerState {
         back
     }
 
-    fn token(&mut self, given: &BTreeMap<String, String>) -> Response {
+    pub(crate) fn token(&mut self, given: &BTreeMap<String, String>, kind: &str) -> Response {
         let refused = |error: &str| say(400, &json!({ "error": error }));
+        let url = self.url.clone();
         if given.get("resource").is_none_or(|resource| *resource != format!("{}/mcp", self.url)) {
             return refused("invalid_target");
         }
@@ -192,7 +214,7 @@ impl OAuthServerState {
                 {
                     return refused("invalid_grant");
                 }
-                self.grant(asked.get("scope").cloned().unwrap_or_default())
+                self.grant(asked.get("scope").cloned().unwrap_or_default(), kind)
             }
             "refresh_token" => {
                 if let Some(status) = self.refresh_status {
@@ -206,38 +228,56 @@ impl OAuthServerState {
                     return refused("invalid_grant");
                 }
                 let scope = self.tokens.values().next_back().cloned().unwrap_or_default();
-                self.grant(scope)
+                self.grant(scope, kind)
             }
-            "client_credentials" => match given.get("client_secret").map(String::as_str) {
-                // No refresh token comes with it (RFC 6749 §4.4.3).
-                Some("service-secret") => {
-                    self.grant_without_refresh(given.get("scope").cloned().unwrap_or_default())
+            // No refresh token comes with it (RFC 6749 §4.4.3).
+            "client_credentials"
+                if given.get("client_secret").is_some_and(|secret| secret == "service-secret")
+                    || self.is_client(given) =>
+            {
+                self.grant_without_refresh(given.get("scope").cloned().unwrap_or_default(), kind)
+            }
+            "client_credentials" => refused("invalid_client"),
+            "urn:ietf:params:oauth:grant-type:jwt-bearer" => {
+                match self.assertions.contains(&given["assertion"]) {
+                    true => self.grant_without_refresh(String::new(), kind),
+                    false => refused("invalid_grant"),
                 }
-                _ => refused("invalid_client"),
-            },
+            }
+            "urn:ietf:params:oauth:grant-type:token-exchange" => {
+                assert_eq!(given["audience"], url, "for one authorization server");
+                let jag = format!("id.jag.{}", self.next());
+                self.assertions.push(jag.clone());
+                say(
+                    200,
+                    &json!({"access_token": jag, "token_type": "N_A",
+                    "issued_token_type": self.token_type
+                        .unwrap_or("urn:ietf:params:oauth:token-type:id-jag")}),
+                )
+            }
             _ if self.pending > 0 => {
                 self.pending -= 1;
                 refused("authorization_pending")
             }
-            _ => self.grant("basic".to_owned()),
+            _ => self.grant("basic".to_owned(), kind),
         }
     }
 
-    fn grant_without_refresh(&mut self, scope: String) -> Response {
+    fn grant_without_refresh(&mut self, scope: String, kind: &str) -> Response {
         let token = format!("token-{}", self.next());
         self.tokens = BTreeMap::from([(token.clone(), scope.clone())]);
-        let answer = json!({"access_token": token, "token_type": "Bearer",
+        let answer = json!({"access_token": token, "token_type": kind,
             "scope": scope, "expires_in": self.life});
         say(200, &answer)
     }
 
-    fn grant(&mut self, scope: String) -> Response {
+    fn grant(&mut self, scope: String, kind: &str) -> Response {
         let (token, refresh) =
             (format!("token-{}", self.next()), format!("refresh-{}", self.next()));
         self.tokens.clear();
         self.tokens.insert(token.clone(), scope.clone());
         self.refresh = Some(refresh.clone());
-        let mut answer = json!({"access_token": token, "token_type": "Bearer",
+        let mut answer = json!({"access_token": token, "token_type": kind,
             "refresh_token": refresh, "scope": scope});
         if let Some(life) = self.life {
             answer["expires_in"] = json!(life);
@@ -248,7 +288,11 @@ impl OAuthServerState {
     fn mcp(&mut self, headers: &HeaderMap, body: &str) -> Response {
         let bearer = headers.get("authorization").map(|value| value.to_str().unwrap().to_owned());
         self.bearers.extend(bearer.clone());
-        let token = bearer.as_deref().and_then(|bearer| bearer.strip_prefix("Bearer "));
+        if let Some(refused) = self.unproven(headers, bearer.as_deref()) {
+            return refused;
+        }
+        let scheme = if self.nonce.is_some() { "DPoP " } else { "Bearer " };
+        let token = bearer.as_deref().and_then(|bearer| bearer.strip_prefix(scheme));
         let scope = token.and_then(|token| self.tokens.get(token));
         let Some(scope) = scope else {
             let challenge = format!(

@@ -191,9 +191,10 @@ impl Config {
         let here = self.http.iter().filter_map(|http| http.oauth.as_ref());
         let here = here.flat_map(|oauth| oauth.introspection.values().map(|client| &client.secret));
         let there = self.upstreams.iter().filter_map(|upstream| match &upstream.transport {
-            Transport::Http { login, .. } => login.client_secret.as_ref(),
+            Transport::Http { login, .. } => Some(login.secrets()),
             Transport::Stdio { .. } => None,
         });
+        let there = there.flatten();
         let log = self.log.signing.iter().filter_map(|signing| signing.passphrase.as_ref());
         here.chain(there).chain(log)
     }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use weaver_drivers::confine::Confinement;
 use weaver_drivers::http::{
     Access, Authority, Body, CommandSecret, EnvSecret, FileSecret, HostRule, Method, Network,
-    Operation, SecretHeader, SecretProvider,
+    Operation, ProjectedSecret, SecretHeader, SecretProvider,
 };
 use weaver_drivers::process::{OutputForm, ProcessConfig};
 use weaver_types::Millicents;
@@ -58,6 +58,14 @@ impl SecretSource {
             Self::Env(name) => Arc::new(EnvSecret(name.clone())),
             Self::File(path) => Arc::new(FileSecret(path.clone())),
             Self::Command(words) => Arc::new(CommandSecret(words.clone())),
+        }
+    }
+
+    /// The same for what a platform writes, which says itself who can read its files.
+    pub(crate) fn projected_provider(&self) -> Arc<dyn SecretProvider> {
+        match self {
+            Self::File(path) => Arc::new(ProjectedSecret(path.clone())),
+            Self::Env(_) | Self::Command(_) => self.provider(),
         }
     }
 }

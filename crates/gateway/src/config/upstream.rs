@@ -88,18 +88,61 @@ pub enum Transport {
 /// How a person logs in at a server: the gateway is an OAuth client of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerLogin {
-    /// Who stands behind a token: a person, or the gateway itself.
+    /// Who stands behind a token: a person, the gateway itself, or whoever an assertion speaks for.
     pub grant: GrantType,
     /// The id under which the gateway was registered before.
     pub client_id: Option<String>,
     /// The secret of that registration.
     pub client_secret: Option<SecretSource>,
+    /// The private key of that registration, in place of a secret.
+    pub client_key: Option<SecretSource>,
+    /// Which of the registration's keys that is.
+    pub client_key_id: Option<String>,
+    /// Where the assertion comes from that is exchanged for tokens.
+    pub assertion: Option<Assertion>,
+    /// Whether tokens must be bound to a key.
+    pub dpop_bound_access_tokens: bool,
     /// The address of a public document about the gateway, which is then its id.
     pub client_metadata_url: Option<String>,
     /// Scopes that are asked for in any case.
     pub scopes: BTreeSet<String>,
     /// The port to which the browser is sent back, for servers that want a fixed one.
     pub redirect_port: Option<u16>,
+}
+
+/// Where the assertion comes from that the gateway exchanges for tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Assertion {
+    /// A platform writes it and keeps it fresh.
+    Workload(SecretSource),
+    /// An identity provider gives it in exchange for an ID token.
+    Exchange(IdentityExchange),
+}
+
+/// As whom, and with what, the gateway asks an identity provider for assertions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityExchange {
+    /// The identity provider.
+    pub issuer: String,
+    /// The id under which the gateway is registered there.
+    pub client_id: String,
+    /// The secret of that registration.
+    pub client_secret: Option<SecretSource>,
+    /// The ID token that is exchanged.
+    pub subject_token: SecretSource,
+}
+
+impl ServerLogin {
+    /// Where all its secrets come from.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &SecretSource> {
+        let own = self.client_secret.iter().chain(&self.client_key);
+        let (given, exchange) = match &self.assertion {
+            Some(Assertion::Workload(source)) => (Some(source), None),
+            Some(Assertion::Exchange(exchange)) => (Some(&exchange.subject_token), Some(exchange)),
+            None => (None, None),
+        };
+        own.chain(given).chain(exchange.and_then(|exchange| exchange.client_secret.as_ref()))
+    }
 }
 
 impl fmt::Debug for Transport {

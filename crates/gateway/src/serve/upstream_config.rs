@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::{ChildConfinement, Endpoint, HttpConfig, StdioConfig, UpstreamConfig};
-use weaver_drivers::oauth::{GrantType, OAuthClient, OAuthSettings};
+use weaver_drivers::oauth::{
+    AssertionSource, GrantType, OAuthClient, OAuthSettings, TokenExchange,
+};
 use weaver_types::PrincipalId;
 
 use crate::config::{
-    self, Config, SecretSource, ServerLogin, Sharing, Transport, WORKSPACE_FOLDER,
+    self, Assertion, Config, SecretSource, ServerLogin, Sharing, Transport, WORKSPACE_FOLDER,
 };
 use crate::oauth::Logins;
 
@@ -68,10 +70,27 @@ pub fn oauth_settings(login: &ServerLogin) -> OAuthSettings {
         client_name: "Weaver".to_owned(),
         client_id: login.client_id.clone(),
         client_secret: login.client_secret.as_ref().map(SecretSource::provider),
+        client_key: login.client_key.as_ref().map(SecretSource::provider),
+        client_key_id: login.client_key_id.clone(),
+        assertion: login.assertion.as_ref().map(assertion_source),
+        dpop_bound_access_tokens: login.dpop_bound_access_tokens,
         client_metadata_url: login.client_metadata_url.clone(),
         scopes: login.scopes.clone(),
         authority: None,
         principal: None,
+    }
+}
+
+/// Where an assertion comes from. It is read at each use.
+fn assertion_source(assertion: &Assertion) -> AssertionSource {
+    match assertion {
+        Assertion::Workload(source) => AssertionSource::Token(source.projected_provider()),
+        Assertion::Exchange(exchange) => AssertionSource::Exchange(TokenExchange {
+            issuer: exchange.issuer.clone(),
+            client_id: exchange.client_id.clone(),
+            client_secret: exchange.client_secret.as_ref().map(SecretSource::provider),
+            subject_token: exchange.subject_token.provider(),
+        }),
     }
 }
 
@@ -115,7 +134,7 @@ pub(crate) fn upstream_config_for(
         Transport::Http { url, headers, login } => {
             let principal = match login.grant {
                 GrantType::AuthorizationCode => owner.principal,
-                GrantType::ClientCredentials => Some(&whole.principal),
+                GrantType::ClientCredentials | GrantType::JwtBearer => Some(&whole.principal),
             };
             let principal = principal.filter(|_| !has_own_token(headers));
             let oauth = principal.and_then(|one| oauth_client(config, whole, login, one));

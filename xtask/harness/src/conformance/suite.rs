@@ -81,7 +81,8 @@ impl Suite {
         command.arg("--output-dir").arg(&results);
         match plan.scenario {
             Some(scenario) => {
-                command.args(["--scenario", scenario, "--spec-version", plan.revision])
+                // Extensions belong to no revision, and are passed over without it.
+                command.args(["--scenario", scenario, "--spec-version", plan.revision, "--force"])
             }
             None => command.args(["--requirements", plan.revision]),
         };

@@ -46,9 +46,14 @@ static LIMITS: Section = Section {
 
 static OAUTH: Section = Section {
     keys: &[
-        key("grant", Word(&words(&GRANTS)), "Who stands behind a token: a person who logs in, or the gateway itself, by `client_id` and `client_secret`").or("\"authorization_code\""),
+        key("grant", Word(&words(&GRANTS)), "Who stands behind a token: a person who logs in; the gateway itself, by `client_id` and `client_secret` or `client_key`; whoever the `assertion` of a platform, or of an identity provider (`token_exchange`), speaks for").or("\"authorization_code\""),
         key("client_id", Text, "The id of a client that was registered by hand"),
         key("client_secret", Table(&SECRET_SOURCE), "Its secret, for confidential clients"),
+        key("client_key", Table(&SECRET_SOURCE), "Its private key in place of a secret (`private_key_jwt`): PEM, PKCS #8, of P-256, P-384, Ed25519 or RSA"),
+        key("client_key_id", Text, "Which of the client's keys that is (`kid`)"),
+        key("assertion", Table(&SECRET_SOURCE), "The token of a workload, for `jwt_bearer`; read at each use, and others may be able to read its file"),
+        key("token_exchange", Table(&TOKEN_EXCHANGE), "Where an identity provider gives the assertion for `jwt_bearer` (ID-JAG)"),
+        key("dpop_bound_access_tokens", Flag, "Binds tokens to a key (DPoP) and takes no others; they are bound also where the server asks for it").or("false"),
         key(
             "client_metadata_url",
             Text,
@@ -56,6 +61,17 @@ static OAUTH: Section = Section {
         ),
         key("scopes", List(&Text, MANY), "Scopes beside those that the server asks for").or("[]"),
         key("redirect_port", Whole(1, 65_535), "For servers that want a fixed one"),
+    ],
+};
+
+static TOKEN_EXCHANGE: Section = Section {
+    keys: &[
+        key("issuer", Text, "The `https://` address that the identity provider calls itself")
+            .required(),
+        key("client_id", Text, "The id of the gateway there").required(),
+        key("client_secret", Table(&SECRET_SOURCE), "Its secret there, for confidential clients"),
+        key("subject_token", Table(&SECRET_SOURCE), "The ID token of whoever the gateway acts for")
+            .required(),
     ],
 };
 

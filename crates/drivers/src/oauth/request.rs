@@ -1,0 +1,49 @@
+//! The token on a request to the server: as it is (RFC 6750 §2.1), or with the proof of the key that
+//! it is bound to (RFC 9449 §7.1).
+
+use reqwest::Request;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use zeroize::Zeroizing;
+
+use super::client::OAuthClient;
+use super::dpop::{PROOF_HEADER, ProvenRequest};
+use super::error::OAuthError;
+
+impl OAuthClient {
+    /// Puts the token of the login on a request, and returns it; `None` where nobody is logged in.
+    pub(crate) async fn authorize_request(
+        &self,
+        request: &mut Request,
+    ) -> Result<Option<Zeroizing<String>>, OAuthError> {
+        let Some(login) = self.fresh_login().await? else { return Ok(None) };
+        let token = login.access_token;
+        let scheme = match &login.dpop_key {
+            None => "Bearer",
+            Some(key) => {
+                let nonce = self.server_nonce.get();
+                let proven = ProvenRequest {
+                    method: request.method().as_str(),
+                    url: request.url(),
+                    access_token: Some(&token),
+                    nonce: nonce.as_deref(),
+                    now: self.clock.now(),
+                };
+                let proof = key.proof(&proven, self.random.as_ref())?;
+                request.headers_mut().insert(PROOF_HEADER, proof);
+                "DPoP"
+            }
+        };
+        let text = Zeroizing::new(format!("{scheme} {}", *token));
+        let what = "the token of the login";
+        let mut value = HeaderValue::from_str(&text)
+            .map_err(|_| OAuthError::Document { what, reason: "it fits no header" })?;
+        value.set_sensitive(true);
+        request.headers_mut().insert(AUTHORIZATION, value);
+        Ok(Some(token))
+    }
+
+    /// Keeps the value that the server wants in the next proof; true where the answer has one.
+    pub(crate) fn note_nonce(&self, headers: &HeaderMap) -> bool {
+        self.server_nonce.note(headers)
+    }
+}
