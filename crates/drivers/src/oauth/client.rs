@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use reqwest::Url;
 use tokio::sync::OnceCell;
-use weaver_types::{Clock, OsRandom, PrincipalId, Random, SystemClock};
+use weaver_types::{Clock, PrincipalId};
 use zeroize::Zeroizing;
 
 use super::agent::AuthorizationAgent;
@@ -15,7 +15,7 @@ use super::authorization::AuthorizationRequest;
 use super::challenge::Challenge;
 use super::device;
 use super::discovered_server::DiscoveredServer;
-use super::dpop::{DpopKey, LastNonce, TokenBinding};
+use super::dpop::{DpopKey, ProofContext, TokenBinding};
 use super::error::OAuthError;
 use super::grant::{Grant, TokenEndpoint};
 use super::login::Login;
@@ -34,12 +34,8 @@ pub struct OAuthClient {
     pub(super) settings: OAuthSettings,
     pub(super) store: Arc<dyn LoginStore>,
     agent: Option<Arc<dyn AuthorizationAgent>>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) random: Arc<dyn Random>,
     web: OnceCell<OAuthHttpClient>,
-    /// What the authorization server wants in the next proof of a key, and the server itself.
-    pub(super) issuer_nonce: LastNonce,
-    pub(super) server_nonce: LastNonce,
+    pub(super) proofs: ProofContext,
 }
 
 impl fmt::Debug for OAuthClient {
@@ -61,11 +57,8 @@ impl OAuthClient {
             settings,
             store,
             agent: None,
-            clock: Arc::new(SystemClock::default()),
-            random: Arc::new(OsRandom),
             web: OnceCell::new(),
-            issuer_nonce: LastNonce::default(),
-            server_nonce: LastNonce::default(),
+            proofs: ProofContext::default(),
         }
     }
 
@@ -84,7 +77,7 @@ impl OAuthClient {
     /// The same with another clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = clock;
+        self.proofs.clock = clock;
         self
     }
 
@@ -100,11 +93,12 @@ impl OAuthClient {
     /// The login for the next request, as [`Self::token`].
     pub(super) async fn fresh_login(&self) -> Result<Option<Login>, OAuthError> {
         let Some(login) = self.store.load()? else { return Ok(None) };
-        let now = self.clock.now();
+        let now = self.proofs.clock.now();
         if !login.is_stale(now) || !login.is_refreshable() {
             return Ok(Some(login));
         }
-        match self.refresh(&login.access_token).await {
+        // Rarely needed and large: it stands in no other future.
+        match Box::pin(self.refresh(&login.access_token)).await {
             Ok(fresh) => Ok(Some(fresh)),
             // It still counts for a moment.
             Err(OAuthError::Unavailable { .. }) if login.expires.is_some_and(|end| now < end) => {
@@ -127,24 +121,24 @@ impl OAuthClient {
     ) -> Result<(), OAuthError> {
         let login = self.store.load()?;
         if let Some(login) = login.as_ref().filter(|login| used != Some(&*login.access_token))
-            && !login.is_stale(self.clock.now())
+            && !login.is_stale(self.proofs.clock.now())
         {
             // Somebody else got another one in the meantime.
             return Ok(());
         }
         if self.settings.grant != GrantType::AuthorizationCode {
-            return self.log_in_itself(challenge, used).await;
+            return Box::pin(self.log_in_itself(challenge, used)).await;
         }
         if self.agent.is_none() {
             if challenge.wants_scopes() {
                 return Err(OAuthError::InsufficientScope);
             }
             return match login.filter(Login::is_refreshable) {
-                Some(login) => self.refresh(&login.access_token).await.map(drop),
+                Some(login) => Box::pin(self.refresh(&login.access_token)).await.map(drop),
                 None => Err(OAuthError::LoginRequired),
             };
         }
-        self.authorize(challenge, LoginFlow::Redirect).await.map(drop)
+        Box::pin(self.authorize(challenge, LoginFlow::Redirect)).await.map(drop)
     }
 
     /// A login that has no tokens yet.
@@ -164,7 +158,7 @@ impl OAuthClient {
             refresh_token: None,
             dpop_key,
             scopes,
-            obtained: self.clock.now(),
+            obtained: self.proofs.clock.now(),
             expires: None,
         }
     }
@@ -215,7 +209,7 @@ impl OAuthClient {
             return Err(OAuthError::LoginRequired);
         };
         let endpoint = TokenEndpoint {
-            oauth: self,
+            proofs: &self.proofs,
             web,
             settings: &self.settings,
             client: &login.client,
@@ -243,7 +237,7 @@ impl OAuthClient {
         before: Login,
         grant: Grant,
     ) -> Result<Login, OAuthError> {
-        let now = self.clock.now();
+        let now = self.proofs.clock.now();
         let login = Login {
             access_token: grant.access_token,
             refresh_token: grant.refresh_token.or(before.refresh_token),
@@ -274,10 +268,10 @@ impl OAuthClient {
             scopes: &scopes,
             key: key.as_ref(),
         };
-        let endpoint = found.endpoint(self, web, &client, key.as_ref());
+        let endpoint = found.endpoint(&self.proofs, &self.settings, web, &client, key.as_ref());
         let grant = match way {
             LoginFlow::Redirect => {
-                let code = request.run(agent, self.random.as_ref()).await?;
+                let code = request.run(agent, self.proofs.random.as_ref()).await?;
                 let form = [
                     ("grant_type", "authorization_code"),
                     ("code", code.code.as_str()),

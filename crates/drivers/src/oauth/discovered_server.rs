@@ -1,12 +1,12 @@
 //! What was found of a server and its authorization server.
 
-use super::client::OAuthClient;
-use super::dpop::{ALGORITHM, DpopKey, TokenBinding};
+use super::dpop::{ALGORITHM, DpopKey, ProofContext, TokenBinding};
 use super::error::OAuthError;
 use super::grant::TokenEndpoint;
 use super::login::Login;
 use super::metadata::{AuthorizationServer, ProtectedResource};
 use super::registration::ClientIdentity;
+use super::settings::OAuthSettings;
 use super::web::OAuthHttpClient;
 
 /// Whose tokens a server takes, and what is needed to ask for one.
@@ -37,15 +37,16 @@ impl DiscoveredServer {
     /// Where tokens are asked for.
     pub(super) fn endpoint<'a>(
         &'a self,
-        oauth: &'a OAuthClient,
+        proofs: &'a ProofContext,
+        settings: &'a OAuthSettings,
         web: &'a OAuthHttpClient,
         client: &'a ClientIdentity,
         key: Option<&'a DpopKey>,
     ) -> TokenEndpoint<'a> {
         TokenEndpoint {
-            oauth,
+            proofs,
             web,
-            settings: &oauth.settings,
+            settings,
             client,
             issuer: &self.server.issuer,
             url: &self.token_endpoint,

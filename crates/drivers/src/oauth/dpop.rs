@@ -1,6 +1,6 @@
 //! Tokens bound to a key, and the proof of that key on each request (DPoP, RFC 9449).
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -9,7 +9,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use weaver_types::{Random, Timestamp};
+use weaver_types::{Clock, OsRandom, Random, SystemClock, Timestamp};
 use zeroize::Zeroizing;
 
 use super::client_assertion::seconds;
@@ -114,6 +114,27 @@ impl DpopKey {
 
 fn failed(reason: &str) -> OAuthError {
     OAuthError::Unavailable { what: "the key of the login", reason: reason.to_owned() }
+}
+
+/// What makes each proof another: time, randomness, and what the servers want in it.
+pub(super) struct ProofContext {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) random: Arc<dyn Random>,
+    /// What the authorization server wants in the next proof.
+    pub(super) issuer_nonce: LastNonce,
+    /// What the server itself wants in it.
+    pub(super) server_nonce: LastNonce,
+}
+
+impl Default for ProofContext {
+    fn default() -> Self {
+        Self {
+            clock: Arc::new(SystemClock::default()),
+            random: Arc::new(OsRandom),
+            issuer_nonce: LastNonce::default(),
+            server_nonce: LastNonce::default(),
+        }
+    }
 }
 
 /// The last value that one server wants in the next proof. It counts until the server gives another.

@@ -10,9 +10,8 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::challenge::scopes;
-use super::client::OAuthClient;
 use super::client_assertion::{ASSERTION_TYPE, ClientAssertion};
-use super::dpop::{DpopKey, ProvenRequest, USE_NONCE};
+use super::dpop::{DpopKey, ProofContext, ProvenRequest, USE_NONCE};
 use super::error::{OAuthError, refused};
 use super::metadata::text;
 use super::pkce::fresh;
@@ -37,8 +36,7 @@ pub(super) struct Grant {
 
 /// Who asks, and where.
 pub(super) struct TokenEndpoint<'a> {
-    /// Whose clock, randomness and nonce are used.
-    pub(super) oauth: &'a OAuthClient,
+    pub(super) proofs: &'a ProofContext,
     pub(super) web: &'a OAuthHttpClient,
     pub(super) settings: &'a OAuthSettings,
     pub(super) client: &'a ClientIdentity,
@@ -97,7 +95,7 @@ impl TokenEndpoint<'_> {
             }
             _ => form.push(("client_id", &self.client.client_id)),
         }
-        let last = &self.oauth.issuer_nonce;
+        let last = &self.proofs.issuer_nonce;
         let proof = self.key.map(|key| self.proof(key)).transpose()?.map(|proof| (proof, last));
         self.web.post_proven_form(WHAT, self.url, &form, basic, proof).await
     }
@@ -105,15 +103,15 @@ impl TokenEndpoint<'_> {
     fn proof(&self, key: &DpopKey) -> Result<HeaderValue, OAuthError> {
         let refused = |_| OAuthError::Address { what: WHAT, reason: "it is no url" };
         let url = Url::parse(self.url).map_err(refused)?;
-        let nonce = self.oauth.issuer_nonce.get();
+        let nonce = self.proofs.issuer_nonce.get();
         let request = ProvenRequest {
             method: "POST",
             url: &url,
             access_token: None,
             nonce: nonce.as_deref(),
-            now: self.oauth.clock.now(),
+            now: self.proofs.clock.now(),
         };
-        key.proof(&request, self.oauth.random.as_ref())
+        key.proof(&request, self.proofs.random.as_ref())
     }
 
     /// The proof of who this client is, where it has a key for that; else an empty text.
@@ -130,8 +128,8 @@ impl TokenEndpoint<'_> {
             key_id: self.settings.client_key_id.as_deref(),
             issuer: self.issuer,
             algorithms: &self.client.assertion_algorithms,
-            now: self.oauth.clock.now(),
-            id: &fresh(self.oauth.random.as_ref())?,
+            now: self.proofs.clock.now(),
+            id: &fresh(self.proofs.random.as_ref())?,
         };
         assertion.sign(&pem)
     }

@@ -53,7 +53,8 @@ impl OAuthClient {
         };
         form.extend((!wanted.is_empty()).then_some(("scope", wanted.as_str())));
         let key = found.key()?;
-        let granted = found.endpoint(self, web, &client, key.as_ref()).ask(&form).await?;
+        let endpoint = found.endpoint(&self.proofs, &self.settings, web, &client, key.as_ref());
+        let granted = endpoint.ask(&form).await?;
         // What the token was given for is asked again instead (RFC 7521 §4.1).
         let granted = Grant { refresh_token: None, ..granted };
         let login = self.begun(&found, client.clone(), scopes, key);
@@ -99,7 +100,7 @@ impl OAuthClient {
         };
         let client = ClientIdentity::registered(&server, &settings, &exchange.client_id);
         let endpoint = TokenEndpoint {
-            oauth: self,
+            proofs: &self.proofs,
             web: &web,
             settings: &settings,
             client: &client,

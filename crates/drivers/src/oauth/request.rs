@@ -20,15 +20,15 @@ impl OAuthClient {
         let scheme = match &login.dpop_key {
             None => "Bearer",
             Some(key) => {
-                let nonce = self.server_nonce.get();
+                let nonce = self.proofs.server_nonce.get();
                 let proven = ProvenRequest {
                     method: request.method().as_str(),
                     url: request.url(),
                     access_token: Some(&token),
                     nonce: nonce.as_deref(),
-                    now: self.clock.now(),
+                    now: self.proofs.clock.now(),
                 };
-                let proof = key.proof(&proven, self.random.as_ref())?;
+                let proof = key.proof(&proven, self.proofs.random.as_ref())?;
                 request.headers_mut().insert(PROOF_HEADER, proof);
                 "DPoP"
             }
@@ -44,6 +44,6 @@ impl OAuthClient {
 
     /// Keeps the value that the server wants in the next proof; true where the answer has one.
     pub(crate) fn note_nonce(&self, headers: &HeaderMap) -> bool {
-        self.server_nonce.note(headers)
+        self.proofs.server_nonce.note(headers)
     }
 }

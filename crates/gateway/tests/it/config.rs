@@ -127,6 +127,48 @@ fn a_collector_is_reached_safely_or_not_at_all() {
 }
 
 #[test]
+fn a_login_without_a_person_says_what_it_lacks() {
+    let of = |more: &str| {
+        let web = "[mcpServers.web]\nurl = \"https://a.example/mcp\"\n[mcpServers.web.oauth]\n";
+        finding(&format!("{web}{more}")).code
+    };
+    let (own, key) = ("grant = \"client_credentials\"\n", "client_key = { file = \"k.pem\" }\n");
+    let (bearer, id) = ("grant = \"jwt_bearer\"\n", "client_id = \"weaver\"\n");
+    let (token, secret) =
+        ("assertion = { file = \"/run/token\" }\n", "client_secret = { env = \"SECRET\" }\n");
+    assert_eq!(of(&format!("{own}{id}")), "config.missing_key");
+    assert_eq!(of(key), "config.missing_key");
+    assert_eq!(of(&format!("{id}client_key_id = \"first\"\n")), "config.missing_key");
+    assert_eq!(of(&format!("{own}{id}{key}{secret}")), "config.server");
+    assert_eq!(of(&format!("{bearer}{token}")), "config.missing_key");
+    assert_eq!(of(&format!("{bearer}{id}")), "config.missing_key");
+    assert_eq!(of(&format!("{id}{token}")), "config.server");
+    let exchange = |issuer: &str| {
+        format!(
+            "{bearer}{id}token_exchange = {{ issuer = \"{issuer}\", client_id = \"a\", \
+             subject_token = {{ env = \"ID\" }} }}\n"
+        )
+    };
+    assert_eq!(of(&exchange("http://idp.example")), "config.url");
+    let folder = Folder::new();
+    let bound = "dpop_bound_access_tokens = true\nclient_key_id = \"first\"\n";
+    folder.append(
+        "weaver.toml",
+        &format!(
+            "[mcpServers.a]\nurl = \"https://a.example/mcp\"\n[mcpServers.a.oauth]\n{own}{id}{key}{bound}\
+             [mcpServers.b]\nurl = \"https://a.example/mcp\"\n[mcpServers.b.oauth]\n{bearer}{id}{token}\
+             [mcpServers.c]\nurl = \"https://a.example/mcp\"\n[mcpServers.c.oauth]\n{}",
+            exchange("https://idp.example")
+        ),
+    );
+    let config = loaded(&folder);
+    let shown = format!("{config:?}");
+    for wanted in ["k.pem", "first", "/run/token", "https://idp.example", "JwtBearer"] {
+        assert!(shown.contains(wanted), "{wanted}: {shown}");
+    }
+}
+
+#[test]
 fn malformed_text_has_a_place() {
     let found = finding("[gateway\n");
     assert_eq!((found.code, found.line), ("config.syntax", Some(9)));
