@@ -56,7 +56,7 @@ fn check_modules(tree: &Tree) -> Vec<String> {
             .rust()
             .filter_map(|(path, text)| Some(SourceFile { path: path.strip_prefix(&root)?, text }))
             .collect();
-        findings.extend(modules::check(folder, &files, modules::KNOTS));
+        findings.extend(modules::check(folder, &files));
     }
     findings
 }

@@ -16,21 +16,6 @@ use source::{Module, ModulePath};
 /// The largest cycle that is no knot.
 const MAX_CYCLE: usize = 3;
 
-/// A knot that stands for now. Its size may only shrink, and the entry goes when it is untied.
-pub struct Knot {
-    /// The folder of the crate.
-    pub folder: &'static str,
-    /// The parent of the modules in the cycle; empty for the crate itself.
-    pub parent: &'static str,
-    /// How many modules form the largest cycle.
-    pub modules: usize,
-}
-
-/// The knots of this workspace.
-///
-/// Each may only shrink: a module that joins one fails at once, and so does a number that is too high.
-pub const KNOTS: &[Knot] = &[Knot { folder: "gateway", parent: "serve", modules: 8 }];
-
 /// A file of a crate: its path below `src`, and its text.
 pub struct SourceFile<'t> {
     pub path: &'t str,
@@ -38,56 +23,23 @@ pub struct SourceFile<'t> {
 }
 
 /// A cycle of modules below one parent.
-#[derive(Debug, Clone, PartialEq, Eq)]
 struct Cycle {
     parent: String,
     modules: Vec<String>,
 }
 
-/// Every cycle of more than [`MAX_CYCLE`] modules that no knot explains, and every knot that is
-/// larger than the cycle that it stands for, as sentences.
-pub fn check(folder: &str, files: &[SourceFile<'_>], knots: &[Knot]) -> Vec<String> {
-    let modules = source::modules(files);
-    let mut largest: BTreeMap<String, Cycle> = BTreeMap::new();
-    for cycle in cycles(&modules) {
-        let known = largest.entry(cycle.parent.clone()).or_insert_with(|| cycle.clone());
-        if cycle.modules.len() > known.modules.len() {
-            *known = cycle;
-        }
-    }
-    let mut findings = Vec::new();
-    for (parent, cycle) in &largest {
-        let knot = knots.iter().find(|knot| knot.folder == folder && knot.parent == parent);
-        findings.extend(compare(folder, cycle, knot));
-    }
-    let gone = knots.iter().filter(|knot| knot.folder == folder);
-    for knot in gone.filter(|knot| !largest.contains_key(knot.parent)) {
-        findings.push(format!(
-            "{} has no knot any more; remove it from KNOTS in xtask/src/layers/modules.rs",
-            place(folder, knot.parent)
-        ));
-    }
-    findings
+/// Every cycle of more than [`MAX_CYCLE`] modules, as sentences.
+pub fn check(folder: &str, files: &[SourceFile<'_>]) -> Vec<String> {
+    let found = cycles(&source::modules(files));
+    found.iter().map(|cycle| finding(folder, cycle)).collect()
 }
 
-fn compare(folder: &str, cycle: &Cycle, knot: Option<&Knot>) -> Option<String> {
+fn finding(folder: &str, cycle: &Cycle) -> String {
     let place = place(folder, &cycle.parent);
     let (size, names) = (cycle.modules.len(), cycle.modules.join(", "));
-    match knot {
-        None => Some(format!(
-            "{place}: {size} modules form a cycle ({names}); let what they share be a module below them"
-        )),
-        Some(knot) if size > knot.modules => Some(format!(
-            "{place}: the knot has grown from {} modules to {size} ({names}); untie what was added",
-            knot.modules
-        )),
-        Some(knot) if size < knot.modules => Some(format!(
-            "{place}: the knot has shrunk from {} modules to {size}; lower the ratchet in \
-             xtask/src/layers/modules.rs",
-            knot.modules
-        )),
-        Some(_) => None,
-    }
+    format!(
+        "{place}: {size} modules form a cycle ({names}); let what they share be a module below them"
+    )
 }
 
 fn place(folder: &str, parent: &str) -> String {

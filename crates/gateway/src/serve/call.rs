@@ -130,12 +130,12 @@ async fn run_measured(client: &Client, call: CallRequest<'_>) -> Result<CallOutc
         let reason = ReasonCode::InvalidArguments;
         let said = Contribution::new(Check::Justification, Verdict::Ask, reason, argument_problem)
             .discharged_by(Discharge::Arguments);
-        return reject(client, &request, said).await.map(CallOutcome::immediate);
+        return client.reject(&request, said).await.map(CallOutcome::immediate);
     }
     if FeatureKind::of(&request.capability_id).is_asked_by_servers() {
         let (reason, problem) = (ReasonCode::NotFound, "only its server asks this");
         let said = Contribution::new(Check::System, Verdict::Deny, reason, problem);
-        return reject(client, &request, said).await.map(CallOutcome::immediate);
+        return client.reject(&request, said).await.map(CallOutcome::immediate);
     }
     let call = Call { request: &request, arguments: Some(arguments), mode };
     let done = once(client, call, &options.call).await?;
@@ -203,19 +203,19 @@ async fn once(
     made_by: &Arc<ClientCall>,
 ) -> Result<Invocation, ServeError> {
     let run = client.run().await?;
+    client.note_run(&run.run_id)?;
     let upstreams = &client.gateway.upstreams;
-    upstreams.callers.note_run(client, &run.run_id)?;
     let entry = upstreams.of(call.request.capability_id.as_str());
     // What the server asks while the call runs, it asks of this client.
     let _calling = entry.map(|entry| upstreams.callers.enter(&entry.name, made_by, &run.run_id));
     if let Some(entry) = entry {
-        entry.free_primary(&client.gateway, &run.run_id).await;
+        entry.free_primary(&client.gateway.runs, &run.run_id).await;
     }
     if let Some(problem) = unavailable(client, &call.request.capability_id).await {
         let reason = ReasonCode::UpstreamUnavailable;
         let said = Contribution::new(Check::System, Verdict::Deny, reason, problem)
             .discharged_by(Discharge::Wait { retry_after_ms: 10_000 });
-        return reject(client, call.request, said).await;
+        return client.reject(call.request, said).await;
     }
     let principal = client.principal()?;
     let caller = Caller { run: &run, principal: &principal };
@@ -237,18 +237,6 @@ async fn once(
         trace.end_execution(begun);
     }
     Ok(done)
-}
-
-/// Refuses a call that never became one, and records it.
-pub(crate) async fn reject(
-    client: &Client,
-    request: &CapabilityRequest,
-    said: Contribution,
-) -> Result<Invocation, ServeError> {
-    let run = client.run().await?;
-    let principal = client.principal()?;
-    let caller = Caller { run: &run, principal: &principal };
-    Ok(client.gateway.kernel.reject(caller, request, said).await)
 }
 
 /// Why the server of a tool is away; `None` when the principal can see the tool, or its server is

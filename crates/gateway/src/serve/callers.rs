@@ -7,12 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use weaver_types::{RunId, UpstreamName};
 
 use super::asked_client::AskedClient;
-use super::client::Client;
 use super::client_call::ClientCall;
 use super::client_link::ClientLink;
-use super::error::ServeError;
+use super::client_principal::ClientPrincipal;
 use super::instance_key::InstanceKey;
-use super::run_clients::{RunClient, RunClients};
+use super::run_clients::RunClients;
 
 /// The clients that are there.
 #[derive(Clone, Default)]
@@ -35,19 +34,19 @@ struct KnownClient {
     run: Option<RunId>,
     /// The call that is under way.
     call: Option<Arc<ClientCall>>,
-    /// The client itself, while it is connected.
-    client: Weak<Client>,
+    /// Who it acts as, while it is connected.
+    principal: Weak<ClientPrincipal>,
 }
 
 impl Callers {
     /// A client is there until what is given back is dropped.
-    pub(crate) fn connect(&self, link: &Arc<ClientLink>, client: Weak<Client>) -> ConnectedClient {
-        self.lock().connected.push(KnownClient {
-            link: Arc::clone(link),
-            run: None,
-            call: None,
-            client,
-        });
+    pub(crate) fn connect(
+        &self,
+        link: &Arc<ClientLink>,
+        principal: Weak<ClientPrincipal>,
+    ) -> ConnectedClient {
+        let connected = KnownClient { link: Arc::clone(link), run: None, call: None, principal };
+        self.lock().connected.push(connected);
         ConnectedClient { callers: self.clone(), client: Arc::clone(link) }
     }
 
@@ -65,7 +64,8 @@ impl Callers {
             connected.run = Some(run.clone());
         }
         let (link, run) = (Arc::clone(client), Some(run.clone()));
-        let calling = KnownClient { link, run, call: Some(Arc::clone(call)), client: Weak::new() };
+        let (call_made, principal) = (Some(Arc::clone(call)), Weak::new());
+        let calling = KnownClient { link, run, call: call_made, principal };
         table.calls.entry(server.clone()).or_default().push(calling);
         CallUnderWay { callers: self.clone(), server: server.clone(), call: Arc::clone(call) }
     }
@@ -101,11 +101,11 @@ impl Callers {
         Some(AskedClient::new(Arc::clone(&first.link), calls.collect()))
     }
 
-    /// The client of a link, while it is there.
-    pub(crate) fn client_of(&self, link: &Arc<ClientLink>) -> Option<Arc<Client>> {
+    /// Who the client of a link acts as, while it is there.
+    pub(crate) fn principal_of(&self, link: &Arc<ClientLink>) -> Option<Arc<ClientPrincipal>> {
         let table = self.lock();
         let connected = table.connected.iter().find(|one| Arc::ptr_eq(&one.link, link));
-        connected?.client.upgrade()
+        connected?.principal.upgrade()
     }
 
     /// The run of the last call of a client.
@@ -113,16 +113,6 @@ impl Callers {
         let table = self.lock();
         let connected = table.connected.iter().find(|one| Arc::ptr_eq(&one.link, client));
         connected.and_then(|one| one.run.clone())
-    }
-
-    /// Keeps as whom the client of a run acts, and in which folder it works.
-    ///
-    /// # Errors
-    /// [`ServeError`], when the policy in force does not know its principal.
-    pub(crate) fn note_run(&self, client: &Client, run: &RunId) -> Result<(), ServeError> {
-        let (principal, folder) = (client.principal()?.id.clone(), client.folder.clone());
-        self.runs.note(run, RunClient { principal, folder });
-        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, CallerTable> {

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use arc_swap::ArcSwap;
-use weaver_policy::{PolicySet, TokenIdentity};
-use weaver_types::{CapabilityId, Principal, PrincipalId, RunContext, RunId};
+use weaver_agent_kernel::Invocation;
+use weaver_types::{CapabilityId, CapabilityRequest, Contribution, Principal, RunContext, RunId};
 
 use super::client_feature_cache::ClientFeatureCache;
 use super::client_link::ClientLink;
+use super::client_principal::ClientPrincipal;
 use super::error::ServeError;
+use super::feature_snapshot::FeatureSnapshot;
 use super::gateway::Gateway;
-use super::run_keeper::RunKeeper;
+use super::run_clients::RunClient;
 use crate::config::Profile;
 
 /// One client of the gateway.
@@ -25,10 +26,8 @@ pub(crate) struct Client {
     /// What goes to and from it beside its requests.
     pub(crate) link: Arc<ClientLink>,
     /// What it sees beside tools, where that is not what all see.
-    pub(crate) features: ClientFeatureCache,
-    source: PrincipalSource,
-    principal: ArcSwap<GrantedPrincipal>,
-    runs: Arc<RunKeeper>,
+    features: ClientFeatureCache,
+    principal: Arc<ClientPrincipal>,
 }
 
 /// What a client sees, and where it works.
@@ -37,75 +36,37 @@ pub(crate) struct ClientView {
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// Who a client acts as, before a policy says what that is worth.
-pub(crate) enum PrincipalSource {
-    /// A principal that the policy names.
-    Named(PrincipalId),
-    /// Whoever a token of a trusted issuer speaks for.
-    Token(Arc<TokenIdentity>),
-}
-
-impl PrincipalSource {
-    /// The principal, as this policy grants it.
-    pub(crate) fn principal(&self, policy: &PolicySet) -> Result<Principal, ServeError> {
-        match self {
-            Self::Named(id) => {
-                policy.principal(id).ok_or_else(|| ServeError::Principal { id: id.clone() })
-            }
-            Self::Token(identity) => Ok(policy.policy().identify(identity)?),
-        }
-    }
-}
-
-/// A principal, and the policy that grants it what it has.
-struct GrantedPrincipal {
-    policy: Arc<PolicySet>,
-    principal: Arc<Principal>,
-}
-
-impl GrantedPrincipal {
-    fn of(source: &PrincipalSource, policy: Arc<PolicySet>) -> Result<Self, ServeError> {
-        let principal = Arc::new(source.principal(&policy)?);
-        Ok(Self { policy, principal })
-    }
-}
-
 impl Client {
-    /// A client that acts as whom `source` says, in the runs that `runs` keeps.
-    ///
-    /// # Errors
-    /// [`ServeError`], when the policy in force knows nobody of that kind.
+    /// A client that acts as this principal.
     pub(crate) fn new(
         gateway: &Arc<Gateway>,
         view: ClientView,
-        source: PrincipalSource,
-        runs: Arc<RunKeeper>,
-    ) -> Result<Self, ServeError> {
+        principal: ClientPrincipal,
+    ) -> Self {
         let ClientView { profile, folder } = view;
-        let granted = GrantedPrincipal::of(&source, gateway.kernel.policy())?;
-        let principal = ArcSwap::from_pointee(granted);
-        let (gateway, link, features) = (Arc::clone(gateway), Arc::default(), Default::default());
-        Ok(Self { gateway, profile, folder, link, features, source, principal, runs })
+        let (gateway, principal) = (Arc::clone(gateway), Arc::new(principal));
+        let (link, features) = (Arc::default(), ClientFeatureCache::default());
+        Self { gateway, profile, folder, link, features, principal }
     }
 
     /// The run of this client, the same until it has been idle for long.
     pub(crate) async fn run(&self) -> Result<RunContext, ServeError> {
-        self.runs.current(&self.gateway.kernel).await
+        self.principal.run(&self.gateway.kernel).await
     }
 
     /// The run that it worked in last; `None` before its first call.
     pub(crate) async fn last_run(&self) -> Option<RunId> {
-        self.runs.run_id().await
+        self.principal.runs.run_id().await
     }
 
     /// Records what the user said in the current run, as reported by a trusted host.
     pub(crate) async fn record_user_statements(&self, texts: &[String]) -> Result<(), ServeError> {
-        self.runs.record_user_statements(&self.gateway.kernel, texts).await
+        self.principal.runs.record_user_statements(&self.gateway.kernel, texts).await
     }
 
     /// The client's session is over. Nobody may hold this client any more, or its run is kept.
     pub(crate) async fn leave(self: Arc<Self>) -> Result<(), ServeError> {
-        let (gateway, runs) = (Arc::clone(&self.gateway), Arc::clone(&self.runs));
+        let (gateway, runs) = (Arc::clone(&self.gateway), Arc::clone(&self.principal.runs));
         drop(self);
         gateway.runs.leave(&gateway.kernel, runs).await
     }
@@ -115,15 +76,62 @@ impl Client {
     /// # Errors
     /// [`ServeError`], when a policy came into force that does not know it.
     pub(crate) fn principal(&self) -> Result<Arc<Principal>, ServeError> {
-        let known = self.principal.load();
-        let policy = self.gateway.kernel.policy();
-        if Arc::ptr_eq(&known.policy, &policy) {
-            return Ok(Arc::clone(&known.principal));
+        self.principal.granted(self.gateway.kernel.policy())
+    }
+
+    /// The principal by itself, for whoever asks the client something while it is there.
+    pub(crate) fn weak_principal(&self) -> Weak<ClientPrincipal> {
+        Arc::downgrade(&self.principal)
+    }
+
+    /// Refuses a call that never became one, and records it.
+    pub(crate) async fn reject(
+        &self,
+        request: &CapabilityRequest,
+        said: Contribution,
+    ) -> Result<Invocation, ServeError> {
+        self.principal.reject(&self.gateway.kernel, request, said).await
+    }
+
+    /// Keeps as whom the client of a run acts, and in which folder it works.
+    ///
+    /// # Errors
+    /// [`ServeError`], when the policy in force does not know its principal.
+    pub(crate) fn note_run(&self, run: &RunId) -> Result<(), ServeError> {
+        let (principal, folder) = (self.principal()?.id.clone(), self.folder.clone());
+        self.gateway.upstreams.callers.runs.note(run, RunClient { principal, folder });
+        Ok(())
+    }
+
+    /// What the servers offer to this client beside tools: a client with instances of its own sees
+    /// what those offer.
+    pub(crate) async fn feature_snapshot(&self) -> Arc<FeatureSnapshot> {
+        let Ok(run) = self.listing_run().await else { return Arc::default() };
+        let upstreams = &self.gateway.upstreams;
+        match upstreams.features_of_run(run.as_ref()).await {
+            None => upstreams.features(),
+            Some(own) => {
+                let firewall = self.gateway.kernel.firewall();
+                self.features.of(own, |all| upstreams.feature_snapshot(all, firewall))
+            }
         }
-        let granted = GrantedPrincipal::of(&self.source, policy)?;
-        let principal = Arc::clone(&granted.principal);
-        self.principal.store(Arc::new(granted));
-        Ok(principal)
+    }
+
+    /// The run for which features are listed: the client's last one, if any. A client that logs in
+    /// somewhere by itself gets one before its first call, since nobody else's lists are for it.
+    async fn listing_run(&self) -> Result<Option<RunId>, ServeError> {
+        let principal = self.principal()?;
+        let run = match self.last_run().await {
+            Some(run) => Some(run),
+            None if self.gateway.upstreams.needs_login_of(&principal.id) => {
+                Some(self.run().await?.run_id)
+            }
+            None => None,
+        };
+        if let Some(run) = &run {
+            self.note_run(run)?;
+        }
+        Ok(run)
     }
 
     /// True when the client may know of the capability.

@@ -40,7 +40,7 @@ async fn reference(client: &Client, asked: Option<&Value>) -> Option<(String, Va
             Some((server.to_owned(), json!({ "type": "ref/prompt", "name": prompt.name })))
         }
         "ref/resource" => {
-            let snapshot = client.gateway.upstreams.features_of(client).await;
+            let snapshot = client.feature_snapshot().await;
             let template = snapshot.template(named("uri")?)?;
             let sees = Sight::of(client).may_see(&template.server);
             let reference = json!({ "type": "ref/resource", "uri": template.uri });

@@ -29,7 +29,7 @@ pub(crate) async fn watch(gateway: Arc<Gateway>) {
         let replaced = found.iter().any(|(path, file)| known.get(path) != Some(file));
         known = found;
         if replaced {
-            gateway.upstreams.restart_covered(&gateway).await;
+            gateway.upstreams.restart_covered().await;
         }
     }
 }

@@ -4,6 +4,7 @@ mod dedicated_instance;
 mod features;
 mod instances;
 mod listing;
+mod listing_context;
 mod relist_error;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,16 +14,18 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
+use weaver_agent_kernel::Kernel;
 use weaver_drivers::confine::{Launcher, Protection};
 use weaver_drivers::mcp::{LogLevel, Redactor, ServerList, Upstream, UpstreamConfig};
 use weaver_types::{CapabilityId, RunId, UpstreamName};
 
 use self::instances::{Instances, InstancesContext, dedicated_configuration};
-pub(super) use self::listing::note;
+pub(crate) use self::listing_context::{ListingContext, ListingObserver};
 use self::relist_error::RelistError;
-use super::gateway::Gateway;
 use super::listed_definition::ListedDefinition;
+use super::open_relays::OpenRelays;
 use super::run_clients::RunClients;
+use super::runs::Runs;
 use super::server_events::ServerEvents;
 use super::server_feature::ServerFeatures;
 use super::upstream_config::{upstream_config, wants_login};
@@ -43,7 +46,11 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 pub(crate) struct Entry {
     pub(crate) name: UpstreamName,
     config: config::Upstream,
+    /// The configuration of the gateway.
+    whole: Arc<Config>,
     redactor: Redactor,
+    /// The program that confines its process.
+    launcher: Launcher,
     pub(super) instances: Arc<Instances>,
     state: Mutex<State>,
     started: Instant,
@@ -57,6 +64,8 @@ pub(crate) struct Entry {
     untouched: RwLock<Arc<ServerFeatures>>,
     /// Where what it tells and asks goes.
     events: ServerEvents,
+    /// What it asks of clients, while that is under way.
+    relays: Arc<OpenRelays>,
     /// From which level on its log messages are wanted.
     log_level: Mutex<Option<LogLevel>>,
     /// How many polls have ended.
@@ -74,6 +83,7 @@ pub(crate) struct EntryContext<'a> {
     pub(crate) launcher: &'a Launcher,
     pub(crate) closing: &'a watch::Receiver<bool>,
     pub(crate) events: &'a ServerEvents,
+    pub(crate) relays: &'a Arc<OpenRelays>,
     pub(crate) clients: &'a RunClients,
 }
 
@@ -113,7 +123,7 @@ impl MissingStatus {
 
 impl Entry {
     pub(crate) fn new(config: &config::Upstream, shared: &EntryContext<'_>) -> Self {
-        let EntryContext { whole, redactor, launcher, closing, events, clients } = shared;
+        let EntryContext { whole, redactor, launcher, closing, events, relays, clients } = shared;
         let configured =
             |connection| UpstreamConfig { redactor: Some((*redactor).clone()), ..connection };
         let wake = Arc::new(Notify::new());
@@ -128,7 +138,9 @@ impl Entry {
         Self {
             name: config.name.clone(),
             config: config.clone(),
+            whole: Arc::clone(whole),
             redactor: (*redactor).clone(),
+            launcher: (*launcher).clone(),
             instances: Arc::new(instances),
             state: Mutex::default(),
             started: Instant::now(),
@@ -137,6 +149,7 @@ impl Entry {
             features: RwLock::default(),
             untouched: RwLock::default(),
             events: (*events).clone(),
+            relays: Arc::clone(relays),
             log_level: Mutex::default(),
             looks: watch::Sender::new(0),
             settled: watch::Sender::new(false),
@@ -151,8 +164,8 @@ impl Entry {
 
     /// Keeps the server connected and its tools current until the gateway ends. A server that is
     /// away is tried again after a pause that grows with each failure, or when somebody needs it.
-    pub(crate) async fn keep(&self, gateway: &Gateway) {
-        self.first_look(gateway).await;
+    pub(crate) async fn keep(&self, context: ListingContext<'_>) {
+        self.first_look(context).await;
         let mut failures = u32::from(self.problem().is_some());
         let mut closing = self.closing.clone();
         loop {
@@ -164,7 +177,7 @@ impl Entry {
                 () = self.wake.notified() => {}
                 () = tokio::time::sleep(pause.min(LONGEST_PAUSE)) => {}
             }
-            failures = match self.look(gateway).await {
+            failures = match self.look(context).await {
                 Ok(()) => 0,
                 Err(()) => failures.saturating_add(1),
             };
@@ -172,16 +185,16 @@ impl Entry {
     }
 
     /// Lists the tools again, if the server says that they changed or has gone away.
-    async fn look(&self, gateway: &Gateway) -> Result<(), ()> {
+    async fn look(&self, context: ListingContext<'_>) -> Result<(), ()> {
         let looked = {
             let _one_at_a_time = self.listing.lock().await;
             let upstream = self.upstream();
             if is_stale(&upstream).await {
                 if let Some(error) = upstream.ended().await {
-                    self.lost(gateway, &error).await;
+                    self.lost(context.kernel, &error).await;
                 }
-                let listed = self.relist(gateway).await.map(drop);
-                self.settle_tools(gateway);
+                let listed = self.relist(context).await.map(drop);
+                self.settle_tools(context.kernel);
                 listed
             } else {
                 Ok(())
@@ -192,9 +205,9 @@ impl Entry {
     }
 
     /// The first attempt to connect, with a second look at a list that may not be whole yet.
-    async fn first_look(&self, gateway: &Gateway) {
+    async fn first_look(&self, context: ListingContext<'_>) {
         for look in 0..LOOKS {
-            let found = self.refresh(gateway).await;
+            let found = self.refresh(context).await;
             let again = match found {
                 Ok(0) => true,
                 Ok(_) => look == 0,
@@ -208,16 +221,16 @@ impl Entry {
                 break;
             }
         }
-        self.settle_tools(gateway);
+        self.settle_tools(context.kernel);
         self.settled.send_replace(true);
     }
 
     /// Tools listed for the first time after this point are new tools.
-    fn settle_tools(&self, gateway: &Gateway) {
+    fn settle_tools(&self, kernel: &Kernel) {
         if self.tools().is_empty() {
             return;
         }
-        if let Err(error) = gateway.registry.settle(self.name.as_str()) {
+        if let Err(error) = kernel.registry().settle(self.name.as_str()) {
             tracing::error!(upstream = %self.name, %error, "later tools are not told from the first ones");
         }
     }
@@ -303,32 +316,32 @@ impl Entry {
 
     /// Before a client's first call: starts the primary instance anew where the client that worked
     /// with it is gone, so that no client inherits the state another left behind.
-    pub(crate) async fn free_primary(&self, gateway: &Gateway, run: &RunId) {
+    pub(crate) async fn free_primary(&self, runs: &Runs, run: &RunId) {
         if !self.instances.is_new(run) {
             return;
         }
-        let runs = gateway.runs.current().await;
-        if self.instances.primary_is_left(&runs) {
-            self.start_anew(gateway).close().await;
+        let current = runs.current().await;
+        if self.instances.primary_is_left(&current) {
+            self.start_anew().close().await;
         }
     }
 
     /// Restarts the server, confined by what has to be kept from it now.
-    pub(crate) async fn restart(&self, gateway: &Gateway) {
+    pub(crate) async fn restart(&self) {
         let covered = self.upstream().enforced().await;
         if !covered.is_some_and(|kept| kept.protections.contains(&Protection::Mounts)) {
             return;
         }
         tracing::warn!(upstream = %self.name, "started again: a file that is kept from it was replaced or made");
         let dedicated = self.instances.take_dedicated();
-        let primary = self.start_anew(gateway);
+        let primary = self.start_anew();
         let all = dedicated.iter().chain([&primary]).map(|upstream| upstream.kill());
         futures_util::future::join_all(all).await;
     }
 
     /// Puts a fresh primary instance in place of the one that there was, which it gives back.
-    fn start_anew(&self, gateway: &Gateway) -> Arc<Upstream> {
-        let config = upstream_config(&self.config, &gateway.config, &gateway.launcher);
+    fn start_anew(&self) -> Arc<Upstream> {
+        let config = upstream_config(&self.config, &self.whole, &self.launcher);
         let config = UpstreamConfig { redactor: Some(self.redactor.clone()), ..config };
         let config = self.events.attach(&self.name, &self.wake, config);
         let former = self.instances.replace_primary(config);
@@ -365,9 +378,9 @@ impl Entry {
     }
 
     /// Lists the tools and puts them into the registry; says how many there are.
-    async fn refresh(&self, gateway: &Gateway) -> Result<usize, ()> {
+    async fn refresh(&self, context: ListingContext<'_>) -> Result<usize, ()> {
         let _one_at_a_time = self.listing.lock().await;
-        self.relist(gateway).await
+        self.relist(context).await
     }
 }
 

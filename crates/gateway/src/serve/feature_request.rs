@@ -111,7 +111,7 @@ pub(crate) async fn note_unknown(client: &Client, name: &str) {
     };
     let (request, reason) = (CapabilityRequest::new(id, ""), ReasonCode::NotFound);
     let said = Contribution::new(Check::System, Verdict::Deny, reason, "nothing of that name");
-    if let Err(error) = call::reject(client, &request, said).await {
+    if let Err(error) = client.reject(&request, said).await {
         tracing::error!(%error, "a refusal could not be recorded");
     }
 }

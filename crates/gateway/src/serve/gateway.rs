@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use contextweaver::route::TokenTable;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use weaver_agent_kernel::{Kernel, Registry};
 use weaver_drivers::confine::Launcher;
@@ -17,7 +18,9 @@ use weaver_types::{
 };
 
 use super::confinement_signal::ConfinedChildren;
+use super::entry::{ListingContext, ListingObserver};
 use super::error::ServeError;
+use super::event::fields;
 use super::memory;
 use super::open::GatewayParts;
 use super::own_tools;
@@ -135,18 +138,27 @@ impl Gateway {
         self.note_policy().await
     }
 
+    /// Starts connecting all servers, and keeps them connected.
+    pub(crate) fn start_upstreams(self: &Arc<Self>) {
+        for entry in self.upstreams.entries() {
+            let (gateway, entry) = (Arc::clone(self), Arc::clone(entry));
+            tokio::spawn(async move { entry.keep(gateway.listing_context()).await });
+        }
+    }
+
+    /// Lists the resources again of servers that do not tell of changes, and waits for first
+    /// attempts until they have lasted for `patience`.
+    pub(crate) async fn fresh_resources(&self, patience: Duration) {
+        self.upstreams.fresh_resources(self, patience).await;
+    }
+
+    fn listing_context(&self) -> ListingContext<'_> {
+        ListingContext { kernel: &self.kernel, confined: &self.confined, observer: self }
+    }
+
     /// The tools as they are now. Readers never wait for a rebuild.
     pub(crate) fn tool_snapshot(&self) -> Arc<ToolSnapshot> {
         self.tools.load_full()
-    }
-
-    /// Rebuilds the snapshot after an upstream's tools have changed. Returns one problem for each of
-    /// its tools that could not be given an exported name.
-    pub(crate) fn tools_changed(&self, upstream: &UpstreamName) -> Vec<String> {
-        let prefix = format!("{upstream}.");
-        let unnamed = self.rebuild_snapshot();
-        let own = unnamed.into_iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
-        own.map(|(_, problem)| problem).collect()
     }
 
     /// Rebuilds the snapshot. Returns every tool that could not be given an exported name.
@@ -216,7 +228,16 @@ impl Gateway {
     }
 }
 
-/// The fields of an event.
-pub(crate) fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
-    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+impl ListingObserver for Gateway {
+    /// Rebuilds the snapshot of the tools.
+    fn tools_changed(&self, server: &UpstreamName) -> Vec<String> {
+        let prefix = format!("{server}.");
+        let unnamed = self.rebuild_snapshot();
+        let own = unnamed.into_iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
+        own.map(|(_, problem)| problem).collect()
+    }
+
+    fn features_changed(&self) {
+        self.upstreams.rebuild_features(self.kernel.firewall());
+    }
 }

@@ -162,7 +162,7 @@ async fn malformed(
     let reason = ReasonCode::InvalidArguments;
     let said = Contribution::new(Check::Justification, Verdict::Ask, reason, problem)
         .discharged_by(Discharge::Arguments);
-    let done = call::reject(client, &CapabilityRequest::new(id, ""), said).await?;
+    let done = client.reject(&CapabilityRequest::new(id, ""), said).await?;
     Ok(render::invocation(client, &CallOutcome::immediate(done), None))
 }
 

@@ -44,7 +44,7 @@ impl LinkedClient {
         let relaying = tokio::spawn(async move {
             tokio::join!(passed, told);
         });
-        let connected = gateway.upstreams.callers.connect(&link, Arc::downgrade(client));
+        let connected = gateway.upstreams.callers.connect(&link, client.weak_principal());
         Self { gateway, link, relaying, _connected: connected }
     }
 

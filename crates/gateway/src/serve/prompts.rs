@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(25);
 pub(crate) async fn list(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
     let gateway = &client.gateway;
     gateway.upstreams.fresh(PATIENCE).await;
-    let snapshot = gateway.upstreams.features_of(client).await;
+    let snapshot = client.feature_snapshot().await;
     let page = snapshot.prompts(asked.cursor()?, |id| client.offered(id))?;
     let firewall = gateway.kernel.firewall();
     let items = page.items.iter();
@@ -47,7 +47,7 @@ pub(crate) async fn get(client: &Client, asked: FeatureRequest) -> Result<Value,
 /// The prompt of an exported name, as far as the principal may know.
 pub(crate) async fn find(client: &Client, name: &str) -> Option<LocatedPrompt> {
     let look = async || {
-        let snapshot = client.gateway.upstreams.features_of(client).await;
+        let snapshot = client.feature_snapshot().await;
         snapshot.prompts.get(name).filter(|prompt| client.visible(&prompt.id)).cloned()
     };
     if let Some(prompt) = look().await {

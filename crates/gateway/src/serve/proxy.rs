@@ -228,7 +228,7 @@ async fn unknown(client: &Client, name: &str) -> Result<Reply, RpcError> {
     if let Ok(id) = CapabilityId::parse(name).or_else(|_| CapabilityId::parse("unknown")) {
         let (request, reason) = (CapabilityRequest::new(id, ""), ReasonCode::NotFound);
         let said = Contribution::new(Check::System, Verdict::Deny, reason, "no tool of that name");
-        if let Err(error) = call::reject(client, &request, said).await {
+        if let Err(error) = client.reject(&request, said).await {
             return Ok(meta_tools::failed(error));
         }
     }

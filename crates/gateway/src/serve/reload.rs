@@ -9,7 +9,8 @@ use weaver_types::EventKind;
 use weaver_types::signature::Kind;
 
 use super::error::ServeError;
-use super::gateway::{Gateway, fields};
+use super::event::fields;
+use super::gateway::Gateway;
 use crate::config;
 
 /// How often the folder of the documents is looked at.

@@ -24,8 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// `resources/list`.
 pub(crate) async fn list(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
     let gateway = &client.gateway;
-    gateway.upstreams.fresh_resources(gateway, PATIENCE).await;
-    let (snapshot, sees) = (gateway.upstreams.features_of(client).await, Sight::of(client));
+    gateway.fresh_resources(PATIENCE).await;
+    let (snapshot, sees) = (client.feature_snapshot().await, Sight::of(client));
     let page = snapshot.resources(asked.cursor()?, |server| sees.may_see(server))?;
     Ok(uncached(listing(gateway, ServerList::Resources, &page), asked.era))
 }
@@ -34,7 +34,7 @@ pub(crate) async fn list(client: &Client, asked: FeatureRequest) -> Result<Value
 pub(crate) async fn templates(client: &Client, asked: FeatureRequest) -> Result<Value, RpcError> {
     let gateway = &client.gateway;
     gateway.upstreams.fresh(PATIENCE).await;
-    let (snapshot, sees) = (gateway.upstreams.features_of(client).await, Sight::of(client));
+    let (snapshot, sees) = (client.feature_snapshot().await, Sight::of(client));
     let page = snapshot.templates(asked.cursor()?, |server| sees.may_see(server))?;
     Ok(uncached(listing(gateway, ServerList::ResourceTemplates, &page), asked.era))
 }
@@ -64,7 +64,7 @@ pub(crate) async fn read(client: &Client, asked: FeatureRequest) -> Result<Value
     let Some(id) = id else { return Err(not_found(client, &uri, era).await) };
     let called = feature_request::call(client, id, json!({ "uri": address.uri }), asked).await;
     let reply = called.map_err(|error| about(error, &uri))?;
-    let snapshot = client.gateway.upstreams.features_of(client).await;
+    let snapshot = client.feature_snapshot().await;
     let exported = |own: &str| {
         let part = ResourceAddress { server: address.server.clone(), uri: own.to_owned() };
         // What was asked for is answered under the name that it was asked by.
@@ -85,14 +85,13 @@ fn about(mut error: RpcError, uri: &str) -> RpcError {
 /// be at a server that is just starting.
 pub(crate) async fn find(client: &Client, uri: &str) -> Option<ResourceAddress> {
     let look = async || {
-        let (snapshot, sees) =
-            (client.gateway.upstreams.features_of(client).await, Sight::of(client));
+        let (snapshot, sees) = (client.feature_snapshot().await, Sight::of(client));
         snapshot.resolve(uri, |server| sees.may_see(server))
     };
     if let Some(address) = look().await {
         return Some(address);
     }
-    client.gateway.upstreams.fresh_resources(&client.gateway, PATIENCE).await;
+    client.gateway.fresh_resources(PATIENCE).await;
     look().await
 }
 

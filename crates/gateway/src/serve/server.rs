@@ -16,7 +16,8 @@ use weaver_policy::{PolicySet, TokenIdentity};
 use weaver_types::PrincipalId;
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, Put, RecordKey};
 
-use super::client::{Client, ClientView, PrincipalSource};
+use super::client::{Client, ClientView};
+use super::client_principal::{ClientPrincipal, PrincipalSource};
 use super::client_process::ClientKey;
 use super::error::ServeError;
 use super::gateway::Gateway;
@@ -114,7 +115,7 @@ impl Server {
             let (tenant, clock) = (gateway.tenant.clone(), Arc::clone(&gateway.clock));
             tokio::spawn(publish::prune(ledger, rules, tenant, clock))
         });
-        gateway.upstreams.start(&gateway);
+        gateway.start_upstreams();
         let watching = [
             tokio::spawn(approvals::watch(Arc::clone(&gateway))),
             tokio::spawn(reload::watch(Arc::clone(&gateway))),
@@ -154,10 +155,11 @@ impl Server {
             (None, Some(id)) => PrincipalSource::Named(id.clone()),
             (None, None) => PrincipalSource::Named(config.principal.clone()),
         };
-        let principal = source.principal(&self.gateway.kernel.policy())?;
-        let runs = self.gateway.runs.of(&principal, owner.client.clone());
+        let policy = self.gateway.kernel.policy();
+        let runs = self.gateway.runs.of(&source.principal(&policy)?, owner.client.clone());
+        let principal = ClientPrincipal::new(source, runs, policy)?;
         let view = ClientView { profile: profile.clone(), folder: owner.folder.clone() };
-        Client::new(&self.gateway, view, source, runs).map(Arc::new)
+        Ok(Arc::new(Client::new(&self.gateway, view, principal)))
     }
 
     /// The policy in force.

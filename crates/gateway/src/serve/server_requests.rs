@@ -20,7 +20,6 @@ use super::asked_client::AskedClient;
 use super::gateway::Gateway;
 use super::server_events::AskedByServer;
 use super::server_feature::FeatureKind;
-pub(crate) use relay::{OpenRelays, capabilities};
 use relay::{Refusal, RelayedRequest};
 
 /// The code with which the protocol answers that a person, or whoever decides for them, said no.

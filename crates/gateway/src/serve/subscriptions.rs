@@ -115,7 +115,7 @@ async fn readable(client: &Client, uri: &str) -> Result<Option<WatchedResource>,
     let Some(id) = id else { return Ok(None) };
     let inside = |error: super::error::ServeError| RpcError::new(code::INTERNAL, error.to_string());
     let run = client.run().await.map_err(inside)?;
-    client.gateway.upstreams.callers.note_run(client, &run.run_id).map_err(inside)?;
+    client.note_run(&run.run_id).map_err(inside)?;
     let principal = client.principal().map_err(inside)?;
     let caller = Caller { run: &run, principal: &principal };
     let (request, arguments) = (CapabilityRequest::new(id, ""), json!({ "uri": address.uri }));

@@ -8,23 +8,21 @@ use arc_swap::ArcSwap;
 use tokio::sync::watch;
 use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Redactor;
+use weaver_firewall::Firewall;
 use weaver_policy::PolicySet;
-use weaver_types::{CapabilityId, RunId, UpstreamName};
+use weaver_types::{CapabilityId, PrincipalId, RunId, UpstreamName};
 
 use super::asked_client::AskedClient;
 use super::callers::Callers;
-use super::client::Client;
 use super::client_link::ClientLink;
-use super::entry::{Entry, EntryContext, UnavailableServer};
-use super::error::ServeError;
+use super::entry::{Entry, EntryContext, ListingObserver, UnavailableServer};
 use super::feature_snapshot::{FeatureSnapshot, PromptNames};
-use super::gateway::Gateway;
 use super::instance_key::InstanceKey;
 use super::listed_definition::ListedDefinition;
+use super::open_relays::OpenRelays;
 use super::own_tools;
 use super::server_events::{ListedInstance, ServerEvents};
 use super::server_feature::ServerFeatures;
-use super::server_requests::OpenRelays;
 use super::watch_counts::WatchCounts;
 use crate::config::Config;
 
@@ -38,6 +36,7 @@ pub(crate) struct Upstreams {
     pub(crate) watches: WatchCounts,
     pub(crate) relays: Arc<OpenRelays>,
     features: ArcSwap<FeatureSnapshot>,
+    prompt_names: PromptNames,
     /// One rebuild at a time: an older snapshot must not replace a newer one.
     rebuilding: Mutex<()>,
     entries: Vec<Arc<Entry>>,
@@ -55,36 +54,32 @@ impl Upstreams {
     ) -> Self {
         let events = ServerEvents::new(policy);
         let closing = watch::Sender::new(false);
-        let callers = Callers::default();
+        let (callers, relays) = (Callers::default(), Arc::<OpenRelays>::default());
         let context = EntryContext {
             whole: config,
             redactor,
             launcher,
             closing: &closing.subscribe(),
             events: &events,
+            relays: &relays,
             clients: &callers.runs,
         };
         let entry = |upstream| Arc::new(Entry::new(upstream, &context));
         let entries = config.upstreams.iter().map(entry).collect();
+        let plain = config.unprefixed;
+        let prompt_names = if plain { PromptNames::Plain } else { PromptNames::Prefixed };
         let (own, features) = (own_tools::definitions(config), ArcSwap::default());
         Self {
             events,
             callers,
             watches: WatchCounts::default(),
-            relays: Arc::default(),
+            relays,
             features,
+            prompt_names,
             rebuilding: Mutex::default(),
             entries,
             own,
             closing,
-        }
-    }
-
-    /// Starts connecting all of them, and keeps them connected.
-    pub(crate) fn start(&self, gateway: &Arc<Gateway>) {
-        for entry in &self.entries {
-            let (gateway, entry) = (Arc::clone(gateway), Arc::clone(entry));
-            tokio::spawn(async move { entry.keep(&gateway).await });
         }
     }
 
@@ -107,8 +102,8 @@ impl Upstreams {
     }
 
     /// Starts every server again that is kept from the gateway's state by mounts.
-    pub(crate) async fn restart_covered(&self, gateway: &Gateway) {
-        let all = self.entries.iter().map(|entry| entry.restart(gateway));
+    pub(crate) async fn restart_covered(&self) {
+        let all = self.entries.iter().map(|entry| entry.restart());
         futures_util::future::join_all(all).await;
     }
 
@@ -123,48 +118,35 @@ impl Upstreams {
         self.features.load_full()
     }
 
-    /// What the servers offer to a client beside tools: a client with instances of its own sees what
-    /// those offer.
-    pub(crate) async fn features_of(&self, client: &Client) -> Arc<FeatureSnapshot> {
-        let Ok(run) = self.listing_run(client).await else { return Arc::default() };
-        let own = self.entries.iter().map(|entry| entry.features_of_client(run.as_ref()));
+    /// What each server offers beside tools to the client of a run. `None` where that is what all
+    /// clients see.
+    pub(crate) async fn features_of_run(
+        &self,
+        run: Option<&RunId>,
+    ) -> Option<Vec<Arc<ServerFeatures>>> {
+        let own = self.entries.iter().map(|entry| entry.features_of_client(run));
         let own = futures_util::future::join_all(own).await;
         if own.iter().all(Option::is_none) {
-            return self.features();
+            return None;
         }
         let all = self.entries.iter().zip(own);
-        let all = all.map(|(entry, own)| own.unwrap_or_else(|| entry.features()));
-        client.features.of(all.collect(), |all| {
-            let named =
-                self.entries.iter().map(|entry| entry.name.clone()).zip(all.iter().cloned());
-            self.snapshot(&client.gateway, &named.collect::<Vec<_>>())
-        })
+        Some(all.map(|(entry, own)| own.unwrap_or_else(|| entry.features())).collect())
     }
 
-    /// The run for which features are listed: the client's last one, if any. A client that logs in
-    /// somewhere by itself gets one before its first call, since nobody else's lists are for it.
-    async fn listing_run(&self, client: &Client) -> Result<Option<RunId>, ServeError> {
-        let principal = client.principal()?;
-        let foreign = |entry: &Arc<Entry>| !entry.instances.is_login_of(&principal.id);
-        let run = match client.last_run().await {
-            Some(run) => Some(run),
-            None if self.entries.iter().any(foreign) => Some(client.run().await?.run_id),
-            None => None,
-        };
-        if let Some(run) = &run {
-            self.callers.note_run(client, run)?;
-        }
-        Ok(run)
+    /// Whether a server is logged in as somebody else than this principal, who needs a login of its own.
+    pub(crate) fn needs_login_of(&self, principal: &PrincipalId) -> bool {
+        self.entries.iter().any(|entry| !entry.instances.is_login_of(principal))
     }
 
-    fn snapshot(
+    /// The snapshot of what the servers offer beside tools: one list for each server, in their order.
+    pub(crate) fn feature_snapshot(
         &self,
-        gateway: &Gateway,
-        servers: &[(UpstreamName, Arc<ServerFeatures>)],
+        lists: &[Arc<ServerFeatures>],
+        firewall: &Firewall,
     ) -> FeatureSnapshot {
-        let plain = gateway.config.unprefixed;
-        let names = if plain { PromptNames::Plain } else { PromptNames::Prefixed };
-        FeatureSnapshot::build(servers, names, gateway.kernel.firewall())
+        let names = self.entries.iter().map(|entry| entry.name.clone());
+        let servers: Vec<_> = names.zip(lists.iter().cloned()).collect();
+        FeatureSnapshot::build(&servers, self.prompt_names, firewall)
     }
 
     /// Whether what an instance of a server tells concerns a client.
@@ -176,18 +158,17 @@ impl Upstreams {
     }
 
     /// Puts the features of all together anew.
-    pub(crate) fn rebuild_features(&self, gateway: &Gateway) {
+    pub(crate) fn rebuild_features(&self, firewall: &Firewall) {
         let _turn = self.rebuilding.lock();
-        let all: Vec<_> =
-            self.entries.iter().map(|entry| (entry.name.clone(), entry.features())).collect();
-        self.features.store(Arc::new(self.snapshot(gateway, &all)));
+        let all: Vec<_> = self.entries.iter().map(|entry| entry.features()).collect();
+        self.features.store(Arc::new(self.feature_snapshot(&all, firewall)));
     }
 
     /// Lists the resources again of servers that do not tell of changes, and waits for first
     /// attempts as [`Self::fresh`] does.
-    pub(crate) async fn fresh_resources(&self, gateway: &Gateway, patience: Duration) {
+    pub(crate) async fn fresh_resources(&self, observer: &dyn ListingObserver, patience: Duration) {
         self.fresh(patience).await;
-        let all = self.entries.iter().map(|entry| entry.refresh_resources(gateway));
+        let all = self.entries.iter().map(|entry| entry.refresh_resources(observer));
         futures_util::future::join_all(all).await;
     }
 

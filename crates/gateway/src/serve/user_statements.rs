@@ -5,8 +5,8 @@
 use serde_json::{Map, Value, json};
 use weaver_types::EventKind;
 
-use super::entry::note;
-use super::gateway::{Gateway, fields};
+use super::event;
+use super::gateway::Gateway;
 use super::message::shown;
 
 /// Where a call carries what the user said.
@@ -38,6 +38,6 @@ pub(super) fn request_client(params: &Map<String, Value>) -> Option<&str> {
 pub(super) async fn note_untrusted(gateway: &Gateway, client: &str) {
     let client = shown(client);
     tracing::warn!(client, "what the user said does not count: the client is no trusted host");
-    let said = fields([("client", json!(client)), ("counts", json!(false))]);
-    note(gateway, EventKind::UserSaid, said).await;
+    let said = event::fields([("client", json!(client)), ("counts", json!(false))]);
+    event::note(&gateway.kernel, EventKind::UserSaid, said).await;
 }

@@ -1,4 +1,4 @@
-use super::{Knot, SourceFile, check};
+use super::{SourceFile, check};
 
 /// A crate in which `a` uses `b`, `b` uses `c`, `c` uses `d`, and `d` whatever this says.
 fn chain(last: &str) -> Vec<(&'static str, String)> {
@@ -11,26 +11,22 @@ fn chain(last: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn findings(files: &[(&str, String)], knots: &[Knot]) -> Vec<String> {
+fn findings(files: &[(&str, String)]) -> Vec<String> {
     let files: Vec<_> = files.iter().map(|(path, text)| SourceFile { path, text }).collect();
-    check("planted", &files, knots)
-}
-
-fn knot(modules: usize) -> Vec<Knot> {
-    vec![Knot { folder: "planted", parent: "", modules }]
+    check("planted", &files)
 }
 
 #[test]
 fn a_planted_cycle_fails() {
-    assert_eq!(findings(&chain(""), &[]), Vec::<String>::new());
-    let found = findings(&chain("use crate::a::A;\n"), &[]);
+    assert_eq!(findings(&chain("")), Vec::<String>::new());
+    let found = findings(&chain("use crate::a::A;\n"));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("4 modules form a cycle (a, b, c, d)"), "{found:?}");
 }
 
 #[test]
 fn three_modules_are_no_knot() {
-    assert_eq!(findings(&chain("use crate::b;\n"), &[]), Vec::<String>::new());
+    assert_eq!(findings(&chain("use crate::b;\n")), Vec::<String>::new());
 }
 
 #[test]
@@ -44,7 +40,7 @@ fn every_way_to_name_a_module_counts() {
         "use crate::a as other;",
         "use crate::a::*;",
     ] {
-        assert_eq!(findings(&chain(last), &[]).len(), 1, "{last}");
+        assert_eq!(findings(&chain(last)).len(), 1, "{last}");
     }
 }
 
@@ -58,22 +54,22 @@ fn comments_strings_and_tests_do_not_count() {
         "use other::a::A;",
         "use std::a;",
     ] {
-        assert_eq!(findings(&chain(last), &[]), Vec::<String>::new(), "{last}");
+        assert_eq!(findings(&chain(last)), Vec::<String>::new(), "{last}");
     }
     let mut files = chain("#[cfg(test)]\nmod tests;");
     files.push(("d/tests.rs", "use crate::a::A;".to_owned()));
-    assert_eq!(findings(&files, &[]), Vec::<String>::new());
+    assert_eq!(findings(&files), Vec::<String>::new());
 }
 
 #[test]
 fn names_lead_through_re_exports_to_their_module() {
     let mut files = chain("use crate::A;");
     files[0].1.push_str("pub use a::A;\n");
-    assert_eq!(findings(&files, &[]).len(), 1, "the root hands on what is in `a`");
+    assert_eq!(findings(&files).len(), 1, "the root hands on what is in `a`");
     let mut files = chain("pub use crate::a::A;");
-    assert_eq!(findings(&files, &[]), Vec::<String>::new(), "a re-export is no use");
+    assert_eq!(findings(&files), Vec::<String>::new(), "a re-export is no use");
     files[3].1 = "use crate::d::A;".to_owned();
-    assert_eq!(findings(&files, &[]), Vec::<String>::new(), "and `c` uses `a` through it");
+    assert_eq!(findings(&files), Vec::<String>::new(), "and `c` uses `a` through it");
 }
 
 #[test]
@@ -84,21 +80,8 @@ fn the_rule_holds_at_every_level() {
     files.push(("p/b.rs", "use super::c;".to_owned()));
     files.push(("p/c.rs", "use crate::p::d;".to_owned()));
     files.push(("p/d.rs", "use super::f;".to_owned()));
-    assert_eq!(findings(&files, &[]), Vec::<String>::new(), "parent and child may know each other");
+    assert_eq!(findings(&files), Vec::<String>::new(), "parent and child may know each other");
     files[5].1.push_str("use super::a;");
-    let found = findings(&files, &[]);
+    let found = findings(&files);
     assert!(found.len() == 1 && found[0].starts_with("planted, p: 4 modules"), "{found:?}");
-}
-
-#[test]
-fn a_knot_is_a_ratchet() {
-    let files = chain("use crate::a::A;\n");
-    assert_eq!(findings(&files, &knot(4)), Vec::<String>::new());
-    assert!(findings(&files, &knot(5))[0].contains("lower the ratchet"));
-    let mut grown = files.clone();
-    grown[4].1.push_str("use crate::e::E;\n");
-    grown.push(("e.rs", "use crate::a::A;\n".to_owned()));
-    assert!(findings(&grown, &knot(4))[0].contains("has grown from 4 modules to 5"));
-    assert!(findings(&chain(""), &knot(4))[0].contains("has no knot any more"));
-    assert_eq!(findings(&files, &[Knot { folder: "other", parent: "", modules: 4 }]).len(), 1);
 }

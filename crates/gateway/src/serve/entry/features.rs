@@ -12,7 +12,7 @@ use weaver_types::{Capability, RunId};
 use super::Entry;
 use super::dedicated_instance::ApprovedItem;
 use super::instances::{ItemInstanceSource, ServingInstance};
-use crate::serve::gateway::Gateway;
+use super::listing_context::ListingObserver;
 use crate::serve::instance_key::InstanceKey;
 use crate::serve::server_events::{ListedInstance, Notice};
 use crate::serve::server_feature::{
@@ -71,7 +71,7 @@ impl Entry {
     }
 
     /// Lists the resources again, where the server does not tell of changes by itself.
-    pub(crate) async fn refresh_resources(&self, gateway: &Gateway) {
+    pub(crate) async fn refresh_resources(&self, observer: &dyn ListingObserver) {
         if self.problem().is_some() || !self.features().has_resources {
             return;
         }
@@ -83,7 +83,7 @@ impl Entry {
         let asked = timeout(PATIENCE, connection.list(ServerList::Resources)).await;
         let Ok(Ok(resources)) = asked else { return };
         let known = self.features();
-        self.put_features(gateway, ServerFeatures { resources, ..(*known).clone() });
+        self.put_features(observer, ServerFeatures { resources, ..(*known).clone() });
     }
 
     /// Asks to be told when a resource changes.
@@ -137,7 +137,7 @@ impl Entry {
     }
 
     /// Takes in what the server lists, and tells clients of what is no longer as it was.
-    pub(super) fn put_features(&self, gateway: &Gateway, features: ServerFeatures) {
+    pub(super) fn put_features(&self, observer: &dyn ListingObserver, features: ServerFeatures) {
         let fresh = Arc::new(features);
         let known = {
             let mut features = self.features.write().unwrap_or_else(PoisonError::into_inner);
@@ -161,7 +161,7 @@ impl Entry {
         if changed.is_empty() && abilities(&known) == abilities(&fresh) {
             return;
         }
-        gateway.upstreams.rebuild_features(gateway);
+        observer.features_changed();
         for list in changed {
             let of = Some(ListedInstance { server: self.name.clone(), instance: None });
             self.events.tell(Notice::ListChanged { list, of });

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
-use weaver_agent_kernel::{Contract, Driver};
+use serde_json::json;
+use weaver_agent_kernel::{Contract, Driver, Kernel, Registry};
 use weaver_drivers::McpDriver;
 use weaver_drivers::confine::EnforcedConfinement;
 use weaver_drivers::mcp::{Connection, ListedTool, McpError};
@@ -12,11 +12,11 @@ use weaver_types::{Capability, CapabilityId, EventKind};
 
 use super::dedicated_instance::ApprovedItem;
 use super::features::FeatureRegistrations;
+use super::listing_context::ListingContext;
 use super::{Entry, State};
-use crate::serve::gateway::Gateway;
 use crate::serve::listed_definition::{ListedDefinition, TaskSupport};
 use crate::serve::server_feature::ServerFeatures;
-use crate::serve::{import, server_requests};
+use crate::serve::{event, import, open_relays};
 use crate::telemetry;
 
 /// How many rejected tools are recorded.
@@ -35,14 +35,14 @@ struct Listing {
 }
 
 impl Entry {
-    pub(super) async fn relist(&self, gateway: &Gateway) -> Result<usize, ()> {
+    pub(super) async fn relist(&self, context: ListingContext<'_>) -> Result<usize, ()> {
         match self.upstream().listing().await {
             Ok((connection, tools)) => {
                 let features = self.ask_features(&connection).await;
-                Ok(self.take_in(gateway, &tools, features, &connection).await)
+                Ok(self.take_in(context, &tools, features, &connection).await)
             }
             Err(error) => {
-                self.lost(gateway, &error).await;
+                self.lost(context.kernel, &error).await;
                 Err(())
             }
         }
@@ -50,48 +50,50 @@ impl Entry {
 
     async fn take_in(
         &self,
-        gateway: &Gateway,
+        context: ListingContext<'_>,
         tools: &[ListedTool],
         features: ServerFeatures,
         connection: &Connection,
     ) -> usize {
+        let ListingContext { kernel, confined, observer } = context;
         if let Some(enforced) = connection.enforced() {
-            gateway.confined.note(self.name.clone(), self.upstream().config(), enforced);
+            confined.note(self.name.clone(), self.upstream().config(), enforced);
         }
         let registrations = self.feature_capabilities(&features, connection);
         let FeatureRegistrations { set: mut more, left_out: unread } = registrations;
-        more.extend(server_requests::capabilities(&self.name, &gateway.upstreams.relays));
-        let Listing { listed, mut left_out } = self.register(gateway, tools, more, connection);
+        more.extend(open_relays::capabilities(&self.name, &self.relays));
+        let Listing { listed, mut left_out } =
+            self.register(kernel.registry(), tools, more, connection);
         left_out.extend(unread);
-        self.put_features(gateway, features);
+        self.put_features(observer, features);
         let count = listed.len();
         if self.set_ready(listed) {
-            left_out.extend(gateway.tools_changed(&self.name));
+            left_out.extend(observer.tools_changed(&self.name));
             for problem in &left_out {
                 tracing::warn!(upstream = %self.name, "a tool was left out: {problem}");
             }
-            let fields = fields([
+            let fields = event::fields([
                 ("upstream", json!(self.name)),
                 ("tools", json!(count)),
                 ("confinement", json!(connection.enforced().map(EnforcedConfinement::to_json))),
                 ("left_out", json!(left_out.iter().take(MAX_LEFT_OUT).collect::<Vec<_>>())),
             ]);
-            note(gateway, EventKind::UpstreamReady, fields).await;
-            self.tell_changes(gateway).await;
+            event::note(kernel, EventKind::UpstreamReady, fields).await;
+            self.tell_changes(kernel).await;
         }
         count
     }
 
     /// Records which of its tools are not as they were registered and approved.
-    async fn tell_changes(&self, gateway: &Gateway) {
+    async fn tell_changes(&self, kernel: &Kernel) {
         let changed = self.tools().into_keys().filter_map(|id| {
-            let contract = gateway.kernel.contract(&id).filter(Contract::mismatch)?;
+            let contract = kernel.contract(&id).filter(Contract::mismatch)?;
             Some((id, contract))
         });
         for (id, contract) in changed.take(MAX_TOLD) {
             tracing::warn!(tool = %id, "a tool is not what was approved: {}", contract.drift.summary());
             let changes: Vec<_> = contract.drift.changes().iter().take(MAX_CHANGES).collect();
-            let fields = fields([
+            let fields = event::fields([
                 ("upstream", json!(self.name)),
                 ("capability", json!(id)),
                 ("status", json!(contract.state)),
@@ -101,13 +103,13 @@ impl Entry {
                 ("class", json!(contract.drift.class())),
                 ("changes", json!(changes)),
             ]);
-            note(gateway, EventKind::ContractChanged, fields).await;
+            event::note(kernel, EventKind::ContractChanged, fields).await;
         }
     }
 
     fn register(
         &self,
-        gateway: &Gateway,
+        registry: &Registry,
         tools: &[ListedTool],
         more: Vec<(Capability, Arc<dyn Driver>)>,
         connection: &Connection,
@@ -137,11 +139,11 @@ impl Entry {
                 Err(problem) => left_out.push(problem.to_string()),
             }
         }
-        match gateway.registry.replace_prefix(&format!("{}.", self.name), set) {
+        match registry.replace_prefix(&format!("{}.", self.name), set) {
             Ok(errors) => left_out.extend(errors.into_iter().map(|error| error.to_string())),
             Err(error) => left_out.push(error.to_string()),
         }
-        listed.retain(|id, _| gateway.registry.contains(id));
+        listed.retain(|id, _| registry.contains(id));
         Listing { listed, left_out }
     }
 
@@ -152,9 +154,9 @@ impl Entry {
         changed
     }
 
-    pub(super) async fn lost(&self, gateway: &Gateway, error: &McpError) {
+    pub(super) async fn lost(&self, kernel: &Kernel, error: &McpError) {
         // The text also reaches a model.
-        let problem = gateway.kernel.firewall().redact_text(&error.explained()).text;
+        let problem = kernel.firewall().redact_text(&error.explained()).text;
         let news = match self.state.lock() {
             // The cause says more than "too early to try again".
             Ok(state) if state.problem.is_some() && matches!(error, McpError::Backoff { .. }) => {
@@ -171,21 +173,11 @@ impl Entry {
             return;
         }
         tracing::warn!(upstream = %self.name, "{problem}");
-        let fields = fields([
+        let fields = event::fields([
             ("upstream", json!(self.name)),
             ("code", json!(error.code())),
             ("problem", json!(problem.chars().take(MAX_PROBLEM).collect::<String>())),
         ]);
-        note(gateway, EventKind::UpstreamLost, fields).await;
-    }
-}
-
-fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
-    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
-}
-
-pub(crate) async fn note(gateway: &Gateway, kind: EventKind, fields: Map<String, Value>) {
-    if let Err(error) = gateway.kernel.note(kind, fields).await {
-        tracing::error!(%error, "an event could not be recorded");
+        event::note(kernel, EventKind::UpstreamLost, fields).await;
     }
 }
