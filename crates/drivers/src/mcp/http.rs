@@ -242,8 +242,7 @@ impl HttpLink {
         let (mut attempts, mut nonces) = (1, 0);
         loop {
             let mut sent = request().build().map_err(connection)?;
-            // In boxes: a login may take many steps, of which a host's own futures would hold the types.
-            let token = Box::pin(oauth.authorize_request(&mut sent)).await;
+            let token = oauth.authorize_request(&mut sent).await;
             let token = token.map_err(|error| self.no_login(error))?;
             let response = self.client.execute(sent).await.map_err(connection)?;
             let nonce_given = oauth.note_nonce(response.headers());
@@ -260,7 +259,7 @@ impl HttpLink {
             }
             attempts = attempts.saturating_add(1);
             let used = token.as_ref().map(|token| token.as_str());
-            let answered = Box::pin(oauth.answer(used, &challenge)).await;
+            let answered = oauth.answer(used, &challenge).await;
             answered.map_err(|error| self.no_login(error))?;
         }
     }
