@@ -223,7 +223,7 @@ impl Runs {
         ledger: &dyn Ledger,
     ) -> Result<Option<(RunId, Timestamp)>, KernelError> {
         self.read_log(ledger)?;
-        self.log.lock().map_err(|_| died())?.entered(client, ledger)
+        self.log.lock().map_err(|_| died())?.entered(&self.tenant, client, ledger)
     }
 
     /// Reads the log once, as far back as it is looked at, before anything is said of runs or of what was
@@ -233,7 +233,7 @@ impl Runs {
             return Ok(());
         }
         let mut log = self.log.lock().map_err(|_| died())?;
-        self.revocations.restore(log.begin(ledger)?);
+        self.revocations.restore(&self.tenant, log.begin(ledger)?);
         self.log_read.store(true, Ordering::Release);
         Ok(())
     }
@@ -251,11 +251,11 @@ impl Runs {
         }
         let (tenant, mut hot) = (&self.tenant, CachedRun::default());
         let mut log = self.log.lock().map_err(|_| died())?;
-        let ProvenRun { state, version, origins } =
+        let ProvenRun { state, version, provenance } =
             log.proven(run, ledger, || ledger.read(&key(tenant, run)))?;
         drop(log);
         hot.settle(state, version);
-        let provenance = Mutex::new(provenance::read(tenant, run, ledger, origins)?);
+        let provenance = Mutex::new(provenance::read(tenant, run, ledger, provenance)?);
         let spent = hot.settled.meters.prompt_tokens;
         hot.session = self.budget.as_ref().map(|budget| budget.open(spent));
         // What was before counts as finished, a look at an older result too.

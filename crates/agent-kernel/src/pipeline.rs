@@ -16,6 +16,7 @@ mod calibrate;
 mod call;
 mod change;
 mod contracts;
+mod decision_key;
 mod decision_record;
 mod defer_end;
 mod dry_run;

@@ -54,9 +54,11 @@ impl RevocationSubject {
 }
 
 /// A revocation as the log tells it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LoggedRevocation {
     at: Timestamp,
+    /// Whose; `None` where the log does not say it, so that it may be anybody's.
+    tenant: Option<Tenant>,
     /// What was revoked; `None` where the log does not say it any more, so that it may be anything.
     subject: Option<RevocationSubject>,
 }
@@ -66,12 +68,16 @@ impl LoggedRevocation {
     pub(crate) fn read(event: &StoredEvent, at: Timestamp) -> Self {
         #[derive(Deserialize)]
         struct Payload {
+            #[serde(default)]
+            tenant: Option<Tenant>,
             subject: String,
         }
         let payload = event.payload.as_deref();
         let read = payload.and_then(|bytes| serde_json::from_slice::<Payload>(bytes).ok());
-        let subject = read.and_then(|Payload { subject }| RevocationSubject::of_record(&subject));
-        Self { at, subject }
+        let Some(Payload { tenant, subject }) = read else {
+            return Self { at, tenant: None, subject: None };
+        };
+        Self { at, tenant, subject: RevocationSubject::of_record(&subject) }
     }
 }
 
@@ -196,13 +202,14 @@ impl Revocations {
     }
 
     /// Takes in what the log tells of: a record that somebody removed voids all the same.
-    pub(crate) fn restore(&self, logged: Vec<LoggedRevocation>) {
+    pub(crate) fn restore(&self, tenant: &Tenant, logged: Vec<LoggedRevocation>) {
         let Ok(mut table) = self.table.write() else { return };
         let known = std::mem::take(&mut *table);
         let mut all: Vec<(Timestamp, RevocationSubject)> =
             known.ends.into_iter().map(|(_, at, subject)| (at, subject)).collect();
         table.all = known.all;
-        for LoggedRevocation { at, subject } in logged {
+        let own = |one: &LoggedRevocation| one.tenant.as_ref().is_none_or(|of| of == tenant);
+        for LoggedRevocation { at, subject, .. } in logged.into_iter().filter(own) {
             match subject {
                 Some(subject) => all.push((at, subject)),
                 None => table.all = table.all.max(Some(at)),

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use ahash::RandomState;
 use serde::Deserialize;
 use weaver_types::ledger::{Ledger, LedgerError, MAX_PAGE, Record, StoredEvent};
-use weaver_types::{Digest, EventKind, RunId, Timestamp};
+use weaver_types::{Digest, EventKind, RunId, Tenant, Timestamp};
 
 use crate::error::KernelError;
 use crate::log_tail::MAX_TAIL;
@@ -44,7 +44,7 @@ pub(crate) struct ProvenRun {
     /// The version of its record, 0 where there is none.
     pub(crate) version: u64,
     /// Digests of the records of where its values come from, as its events tell them.
-    pub(crate) origins: HashSet<Digest>,
+    pub(crate) provenance: HashSet<Digest>,
 }
 
 impl RunLog {
@@ -68,18 +68,13 @@ impl RunLog {
         };
         // Without a record and without events, it begins here.
         if version == 0 && before == 0 {
-            return Ok(ProvenRun { state, version, origins: HashSet::new() });
+            return Ok(ProvenRun::default());
         }
-        let mut events = self.run_events(run, ledger, before)?;
-        let mut fault = events.judge(&state, self.from);
-        if fault.is_some() {
-            // What came after the last look may be what the record has and the log lacks.
-            self.look_on(ledger)?;
-            events = self.run_events(run, ledger, before)?;
-            fault = events.judge(&state, self.from);
-        }
-        match fault {
-            None => Ok(ProvenRun { state, version, origins: events.origins() }),
+        // What came after the last look is in the record, or told of records beside it.
+        self.look_on(ledger)?;
+        let events = self.run_events(run, ledger, before)?;
+        match events.judge(&state, self.from) {
+            None => Ok(ProvenRun { state, version, provenance: events.provenance() }),
             Some(fault) => Err(KernelError::Stored {
                 what: "a run",
                 problem: format!(
@@ -187,11 +182,12 @@ impl RunLog {
     /// The run that a client entered last, unless it is over, and the time of its last event.
     pub(crate) fn entered(
         &mut self,
+        tenant: &Tenant,
         client: &str,
         ledger: &dyn Ledger,
     ) -> Result<Option<(RunId, Timestamp)>, KernelError> {
         self.look_on(ledger)?;
-        let Some((run, mut at)) = self.entries.current(client) else { return Ok(None) };
+        let Some((run, mut at)) = self.entries.current(tenant, client) else { return Ok(None) };
         if let Some(seq) = self.places.get(&run).and_then(|places| places.last()) {
             let last = ledger.events(*seq, 1)?;
             at = last.first().map(header).transpose()?.map_or(at, |header| header.at.max(at));
@@ -230,8 +226,8 @@ impl RunEvents {
     }
 
     /// Digests of the records of where the values of the run come from.
-    fn origins(&self) -> HashSet<Digest> {
-        self.changes.iter().flat_map(|delta| delta.origins.iter().copied()).collect()
+    fn provenance(&self) -> HashSet<Digest> {
+        self.changes.iter().flat_map(|delta| delta.provenance.iter().copied()).collect()
     }
 
     /// What is wrong with a record, if anything is; events before `from` were not looked at.

@@ -44,12 +44,12 @@ pub struct RunDelta {
     /// Microseconds of execution.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub latency_us: u64,
-    /// Digests of the records of [`Namespace::Provenance`] that are written with it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub origins: Vec<Digest>,
     /// Tokens of the frames that were given out, by the counter of the session's budget.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub prompt_tokens: u64,
+    /// Digests of the records of [`Namespace::Provenance`] that are written with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub provenance: Vec<Digest>,
     /// Calls executed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tool_calls: u64,
@@ -202,14 +202,14 @@ mod tests {
             denials: 2,
             label: None,
             latency_us: 3,
-            origins: vec![Digest::from_bytes([10; 32])],
             prompt_tokens: 4,
+            provenance: vec![Digest::from_bytes([10; 32])],
             tool_calls: 5,
         };
         let digest = "0a".repeat(32);
         let written = &format!(
-            "{{\"cost\":1,\"denials\":2,\"latency_us\":3,\"origins\":[\"sha256:{digest}\"],\
-             \"prompt_tokens\":4,\"tool_calls\":5}}"
+            "{{\"cost\":1,\"denials\":2,\"latency_us\":3,\"prompt_tokens\":4,\
+             \"provenance\":[\"sha256:{digest}\"],\"tool_calls\":5}}"
         );
         assert_eq!(&text(&all), written);
         assert_eq!(serde_json::from_str::<RunDelta>(written).unwrap(), all);
@@ -222,8 +222,8 @@ mod tests {
             denials: 2,
             label: Some(Label::of(Confidentiality::Internal, Integrity::Untrusted)),
             latency_us: 3,
-            origins: Vec::new(),
             prompt_tokens: 4,
+            provenance: Vec::new(),
             tool_calls: 5,
         };
         let twice = RunState::default().after(&delta).after(&delta);

@@ -147,7 +147,7 @@ impl Kernel {
             token: token.as_ref(),
             at: record.handle.created_at,
         };
-        if self.is_void(&granted) {
+        if self.is_grant_revoked(&granted) {
             return Err(HandleError::Revoked { id: id.clone() });
         }
         Ok(record)
@@ -242,7 +242,7 @@ impl Kernel {
         let View { caller, call, record, decision, slot, .. } = view;
         let caller = *caller;
         let provenance = self.view_provenance(caller.run, call, record, slot, frame);
-        delta.origins = provenance.digests();
+        delta.provenance = provenance.digests();
         let event = Payload::new()
             .caller(caller, &self.firewall)
             .with("capability", json!(frame.capability_id))

@@ -4,12 +4,13 @@ use weaver_firewall::handle::{HandleGrant, StoredHandle};
 use weaver_firewall::{FrameBudget, FrameSpec, HandleError};
 use weaver_types::ledger::{Durability, Put};
 use weaver_types::{
-    Decision, DecisionKey, EventKind, Frame, Impact, Label, RawResult, ReasonCode, ResponseMode,
-    SafetyMode, SensitivityTag, Status, Timestamp, ToolErrorCode, ToolResult,
+    Decision, EventKind, Frame, Label, RawResult, ReasonCode, ResponseMode, SafetyMode, Status,
+    Timestamp, ToolErrorCode, ToolResult,
 };
 
 use super::attempt::AttemptResult;
 use super::authorized_invocation::AuthorizedInvocation;
+use super::decision_key;
 use super::defer_end::is_deferrable;
 use super::label;
 use super::progress::ProgressOutlet;
@@ -292,19 +293,19 @@ impl Kernel {
         let result = &ended.result;
         let delta = RunDelta {
             latency_us: result.latency_us,
-            origins: provenance.digests(),
             prompt_tokens: ended.tokens,
+            provenance: provenance.digests(),
             label: ended.shown.clone(),
             cost: watch.paid,
             ..RunDelta::default()
         };
         let capability = &ready.target.capability;
-        let success_key = if result.success { memory_key(ready) } else { None };
+        let success_key = if result.success { decision_key::of_memory(ready) } else { None };
         let host = HostFields::of(ready.caller.run, &self.firewall);
         let outcome = Outcome {
             agent: ready.caller.principal.agent.as_ref(),
             capability: capability.id(),
-            decision_key: success_key.or(stopped_key(ended.stopped)),
+            decision_key: success_key.or(decision_key::of_stopped(ended.stopped)),
             error: result.error_code,
             error_message: &result.error_message,
             frame: result.data.as_ref().map(|frame| FrameRecord::of(frame, self.random.as_ref())),
@@ -336,20 +337,6 @@ impl Kernel {
         batch.put.extend(provenance.puts.iter().cloned());
         batch.put.extend(watch.slot.masks().put(&self.settings.tenant, run));
         Ok((Step::new(ready.caller, &watch.slot, delta, batch), provenance))
-    }
-}
-
-/// The decision key of a call that wrote to memory or read from it and succeeded: one of a capability that is
-/// tagged as memory.
-fn memory_key(ready: &AuthorizedInvocation<'_>) -> Option<DecisionKey> {
-    let spec = ready.target.capability.spec();
-    if !spec.sensitivity.contains(&SensitivityTag::Memory) {
-        return None;
-    }
-    match spec.effects.impact {
-        Impact::Read => Some(DecisionKey::MemoryGet),
-        Impact::Write => Some(DecisionKey::MemoryPut),
-        Impact::Destroy => None,
     }
 }
 
@@ -394,9 +381,4 @@ fn error_code(error: &DriverError) -> ToolErrorCode {
         DriverError::RateLimited { .. } => ToolErrorCode::RateLimited,
         DriverError::Failed(_) => ToolErrorCode::Unexpected,
     }
-}
-
-/// The decision key of a call that had no further attempt for want of budget.
-fn stopped_key(stopped: Option<ReasonCode>) -> Option<DecisionKey> {
-    (stopped == Some(ReasonCode::BudgetExceeded)).then_some(DecisionKey::BudgetExceeded)
 }

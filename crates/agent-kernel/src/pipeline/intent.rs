@@ -106,7 +106,7 @@ impl Kernel {
         let delta = RunDelta {
             tool_calls: 1,
             label: shown_early(ready),
-            origins: written.digests(),
+            provenance: written.digests(),
             ..RunDelta::default()
         };
         let evidence = used.as_ref().map(|used| used.evidence.clone());

@@ -95,8 +95,8 @@ impl Kernel {
         let first = part.entries.first().copied().unwrap_or_default();
         let name = format!("said_{first:016x}");
         let Some(puts) = self.puts(&caller.run.run_id, slot, &name, part) else { return false };
-        let origins = puts.iter().map(provenance::put_digest).collect();
-        let delta = RunDelta { origins, ..RunDelta::default() };
+        let digests = puts.iter().map(provenance::put_digest).collect();
+        let delta = RunDelta { provenance: digests, ..RunDelta::default() };
         let Some(event) = self.statement_event(caller, text, part, &delta) else { return false };
         let batch = Batch { put: puts, ..Batch::new(Durability::Os).with_event(event) };
         let step = Step::new(caller, slot, delta, batch);

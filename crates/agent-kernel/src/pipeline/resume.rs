@@ -146,7 +146,7 @@ impl Kernel {
             token: None,
             at: request.opened_at,
         };
-        if self.is_void(&granted_to) {
+        if self.is_grant_revoked(&granted_to) {
             let mut resumed =
                 ResumeOutcome::new(held.decision.clone(), HoldState::Openable { instead_of: None });
             let (end, reason) =

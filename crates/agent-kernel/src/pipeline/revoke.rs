@@ -23,6 +23,7 @@ impl Kernel {
         let now = self.now();
         let put = self.revocations.revoke(&self.settings.tenant, &subject, now);
         let event = Payload::new()
+            .with("tenant", json!(self.settings.tenant))
             .with("subject", json!(subject.record_id()))
             .with("principal", json!(by))
             .loose_event(EventKind::Revoked, now)

@@ -21,12 +21,13 @@ pub struct EnteredRun {
 impl Kernel {
     /// The event that says that a client of the host works in a run from now on. A host commits it
     /// with its own record of that; whoever removes or changes the record is found by
-    /// [`Kernel::entered_run`]. `client` is a name that no other client ever has.
+    /// [`Kernel::entered_run`]. `client` is a name that no other client of the tenant ever has.
     ///
     /// # Errors
     /// [`KernelError`], when it has no recordable form.
     pub fn run_entry(&self, client: &str, run: &RunId) -> Result<NewEvent, KernelError> {
         Payload::new()
+            .with("tenant", json!(self.settings.tenant))
             .with("client", json!(client))
             .with("entered", json!(run))
             .loose_event(EventKind::RunEntered, self.now())

@@ -126,7 +126,7 @@ impl Kernel {
 
     /// True when what the token stands for was revoked.
     pub(crate) fn is_revoked(&self, claims: &TokenClaims) -> bool {
-        self.is_void(&RevocationScope {
+        self.is_grant_revoked(&RevocationScope {
             principal: &claims.principal,
             run: &claims.run,
             token: Some(&claims.token_id),
@@ -135,7 +135,7 @@ impl Kernel {
     }
 
     /// True when a grant was revoked, as the records or the log tell it, or the log cannot be read.
-    pub(crate) fn is_void(&self, grant: &RevocationScope<'_>) -> bool {
+    pub(crate) fn is_grant_revoked(&self, grant: &RevocationScope<'_>) -> bool {
         self.runs.read_log(self.ledger.as_ref()).is_err() || self.revocations.covers(grant)
     }
 }

@@ -133,14 +133,15 @@ fn what_ends_now_is_still_kept() {
 }
 
 fn logged(at: i64, subject: Option<RevocationSubject>) -> LoggedRevocation {
-    LoggedRevocation { at: Timestamp::from_micros(at), subject }
+    LoggedRevocation { at: Timestamp::from_micros(at), tenant: None, subject }
 }
 
 #[test]
 fn what_only_the_log_tells_is_revoked_too() {
     let revoked = load(&[("token:tok_1", "7"), ("token:tok_3", "9")]).unwrap();
     let principal = RevocationSubject::Principal(PrincipalId::parse("p2").unwrap());
-    revoked.restore(vec![logged(8, Some(principal)), logged(7, Some(token(1)))]);
+    revoked
+        .restore(&Tenant::default(), vec![logged(8, Some(principal)), logged(7, Some(token(1)))]);
     assert!(covers(&revoked, 1, at(99)) && covers(&revoked, 3, at(99)));
     assert!(covers(&revoked, 2, at(8)) && !covers(&revoked, 2, at(9)));
     let table = revoked.table.read().unwrap();
@@ -151,16 +152,27 @@ fn what_only_the_log_tells_is_revoked_too() {
 #[test]
 fn as_many_as_the_table_holds_stay_apart() {
     let revoked = table(2);
-    revoked.restore(vec![logged(1, Some(token(1))), logged(2, Some(token(2)))]);
+    revoked.restore(&Tenant::default(), vec![logged(1, Some(token(1))), logged(2, Some(token(2)))]);
     assert!(!covers(&revoked, 3, at(1)));
-    revoked.restore(vec![logged(3, Some(token(3)))]);
+    revoked.restore(&Tenant::default(), vec![logged(3, Some(token(3)))]);
     assert!(covers(&revoked, 4, at(3)) && !covers(&revoked, 4, at(4)));
+}
+
+#[test]
+fn what_another_tenant_revoked_is_not_revoked_here() {
+    let revoked = table(8);
+    let of = |name: &str, n: u32| LoggedRevocation {
+        tenant: Some(Tenant::parse(name).unwrap()),
+        ..logged(7, Some(token(n)))
+    };
+    revoked.restore(&Tenant::default(), vec![of("other", 1), of("local", 2)]);
+    assert!(!covers(&revoked, 1, at(1)) && covers(&revoked, 2, at(1)));
 }
 
 #[test]
 fn what_the_log_does_not_say_any_more_may_have_been_anything() {
     let revoked = load(&[]).unwrap();
-    revoked.restore(vec![logged(5, None), logged(3, None)]);
+    revoked.restore(&Tenant::default(), vec![logged(5, None), logged(3, None)]);
     assert!(covers(&revoked, 1, at(5)) && !covers(&revoked, 1, at(6)));
 }
 

@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use ahash::RandomState;
 use serde::Deserialize;
 use weaver_types::ledger::StoredEvent;
-use weaver_types::{RunId, Timestamp};
+use weaver_types::{RunId, Tenant, Timestamp};
 
 use super::Header;
 
 /// What the events tell of clients and their runs.
 #[derive(Debug, Default)]
 pub(super) struct RunEntries {
-    entered: HashMap<String, RunEntry, RandomState>,
+    /// By tenant and client: a ledger may have the clients of several tenants.
+    entered: HashMap<(Tenant, String), RunEntry, RandomState>,
     /// The last end of each run, by the number of its event.
     finished: HashMap<RunId, u64, RandomState>,
 }
@@ -27,6 +28,7 @@ struct RunEntry {
 /// The payload of an entry.
 #[derive(Deserialize)]
 struct Payload {
+    tenant: Tenant,
     client: String,
     entered: RunId,
 }
@@ -36,8 +38,8 @@ impl RunEntries {
     pub(super) fn enter(&mut self, event: &StoredEvent, at: Timestamp) {
         let payload = event.payload.as_deref();
         let read = payload.and_then(|bytes| serde_json::from_slice::<Payload>(bytes).ok());
-        if let Some(Payload { client, entered: run }) = read {
-            self.entered.insert(client, RunEntry { run, seq: event.seq, at });
+        if let Some(Payload { tenant, client, entered: run }) = read {
+            self.entered.insert((tenant, client), RunEntry { run, seq: event.seq, at });
         }
     }
 
@@ -50,8 +52,8 @@ impl RunEntries {
     }
 
     /// The run that a client entered last and when, unless it ended since.
-    pub(super) fn current(&self, client: &str) -> Option<(RunId, Timestamp)> {
-        let RunEntry { run, seq, at } = self.entered.get(client)?;
+    pub(super) fn current(&self, tenant: &Tenant, client: &str) -> Option<(RunId, Timestamp)> {
+        let RunEntry { run, seq, at } = self.entered.get(&(tenant.clone(), client.to_owned()))?;
         let over = self.finished.get(run).is_some_and(|end| end > seq);
         (!over).then(|| (run.clone(), *at))
     }

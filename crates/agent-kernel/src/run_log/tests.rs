@@ -266,15 +266,41 @@ fn a_header_that_cannot_be_read_is_an_error_and_not_a_run_without_events() {
 
 /// The run that the client `c` works in, with the time of its last event.
 fn entered(log: &mut RunLog, events: &Events) -> Option<(String, i64)> {
-    let entered = log.entered("c", events).unwrap();
+    let entered = log.entered(&Tenant::default(), "c", events).unwrap();
     entered.map(|(run, at)| (run.to_string(), at.micros()))
+}
+
+/// What the user says changes no meter, so the record alone does not show that there is more.
+#[test]
+fn digests_that_came_since_the_last_look_are_known() {
+    let (events, mut log) = (Events::default(), RunLog::default());
+    events.calls("run_1", 1);
+    assert_eq!(proven(&mut log, &events, "run_1", Some(1)), "1 at 2");
+    let digest = Digest::from_bytes([7; 32]);
+    let said = json!({ "run": { "provenance": [digest] } });
+    events.add(Some("run_1"), "run.user_said", Some(said));
+    let stored = Record { version: 3, ..record(1) };
+    let known = log.proven(&run("run_1"), &events, || Ok(Some(stored))).unwrap();
+    assert_eq!(known.provenance, HashSet::from([digest]));
+}
+
+#[test]
+fn the_clients_of_another_tenant_are_others() {
+    let (events, mut log) = (Events::default(), RunLog::default());
+    let other = json!({ "tenant": "other", "client": "c", "entered": "run_1" });
+    events.add(None, "run.entered", Some(other));
+    assert_eq!(entered(&mut log, &events), None);
 }
 
 #[test]
 fn a_client_works_in_the_run_that_it_entered_last_until_that_is_over() {
     let (events, mut log) = (Events::default(), RunLog::default());
     let enter = |client: &str, run: &str| {
-        events.add(None, "run.entered", Some(json!({ "client": client, "entered": run })));
+        events.add(
+            None,
+            "run.entered",
+            Some(json!({ "tenant": "local", "client": client, "entered": run })),
+        );
     };
     assert_eq!(entered(&mut log, &events), None);
     enter("c", "run_1");
@@ -290,7 +316,7 @@ fn a_client_works_in_the_run_that_it_entered_last_until_that_is_over() {
     let at = seq_of(&events.all.lock().unwrap()) - 1;
     assert_eq!(entered(&mut log, &events), Some(("run_1".to_owned(), i64::try_from(at).unwrap())));
     events.add(None, "run.entered", None);
-    events.add(None, "run.entered", Some(json!({ "client": "c" })));
+    events.add(None, "run.entered", Some(json!({ "tenant": "local", "client": "c" })));
     assert!(entered(&mut log, &events).is_some(), "what cannot be read tells nothing");
     log.entries.forget(at);
     assert!(entered(&mut log, &events).is_some(), "told at the first event that is kept");
@@ -307,7 +333,11 @@ fn a_client_works_in_the_run_that_it_entered_last_until_that_is_over() {
 #[test]
 fn an_end_counts_as_long_as_the_entry_before_it() {
     let (events, mut log) = (Events::default(), RunLog::default());
-    events.add(None, "run.entered", Some(json!({ "client": "c", "entered": "run_1" })));
+    events.add(
+        None,
+        "run.entered",
+        Some(json!({ "tenant": "local", "client": "c", "entered": "run_1" })),
+    );
     events.add(Some("run_1"), "run.finished", None);
     assert_eq!(entered(&mut log, &events), None);
     log.entries.forget(0);
@@ -321,6 +351,6 @@ fn the_first_look_finds_what_was_revoked_and_gives_it_once() {
     events.add(None, "grant.revoked", None);
     assert_eq!(log.begin(&events).unwrap().len(), 2);
     events.add(None, "grant.revoked", Some(json!({ "subject": "run:run_2" })));
-    log.entered("c", &events).unwrap();
+    log.entered(&Tenant::default(), "c", &events).unwrap();
     assert_eq!(log.begin(&events).unwrap(), [], "this process knows it");
 }

@@ -370,16 +370,16 @@ const ORIGINS: &str = include_str!("../data/origins.json");
 
 /// A ledger with the records of a run, and the event that tells of them.
 fn holding(records: [(&str, &str); 2]) -> Arc<dyn Ledger> {
-    let (ledger, mut batch, mut origins) = (memory(), Batch::new(Durability::Os), Vec::new());
+    let (ledger, mut batch, mut digests) = (memory(), Batch::new(Durability::Os), Vec::new());
     for (name, value) in records {
         let (id, value) = (format!("run_1 {name}"), value.trim_end().as_bytes());
-        origins.push(Digest::of_parts(Tag::PROVENANCE, &[id.as_bytes(), value]));
+        digests.push(Digest::of_parts(Tag::PROVENANCE, &[id.as_bytes(), value]));
         let key = RecordKey::new(Tenant::default(), Namespace::Provenance, id);
         batch = batch.create(key, value.to_vec(), None);
     }
     let state = canonical::of(&RunState::default(), Profile::Record).unwrap();
     let key = RecordKey::new(Tenant::default(), Namespace::Run, "run_1");
-    let payload = canonical::of(&json!({ "run": { "origins": origins } }), Profile::Record);
+    let payload = canonical::of(&json!({ "run": { "provenance": digests } }), Profile::Record);
     let begun = NewEvent {
         at: START,
         kind: EventKind::RunStarted,

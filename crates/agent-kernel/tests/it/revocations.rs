@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use serde_json::json;
 use weaver_agent_kernel::{
-    Caller, DriverError, FnDriver, Kernel, RevocationSubject, Token, block_on,
+    Caller, DriverError, FnDriver, Kernel, RevocationSubject, Settings, Token, block_on,
 };
 use weaver_firewall::HandleQuery;
 use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, RecordKey};
 use weaver_types::{
-    CapabilityDraft, Clock, Effects, Principal, RawResult, ReasonCode, ResponseMode, RunContext,
-    Tenant,
+    CapabilityDraft, Clock, Effects, HandleId, Principal, RawResult, ReasonCode, ResponseMode,
+    RunContext, Tenant,
 };
 
 use crate::support::{
@@ -65,6 +65,37 @@ fn opened(path: &std::path::Path, clock: &Arc<dyn Clock>) -> Kernel {
     let capability = draft("fs.read", Effects::READ_LOCAL).build().unwrap();
     kernel.registry().register(capability, Arc::new(tool)).unwrap();
     kernel
+}
+
+/// One ledger may have a kernel for each tenant; a principal of another one is somebody else.
+#[test]
+fn who_is_revoked_in_one_tenant_is_not_in_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let world = World::new(open_policy());
+    let clock = Arc::clone(&world.clock) as Arc<dyn Clock>;
+    let (run, who, asked) = (world.run(), ana(), Asked::new("fs.read"));
+    let caller = Caller { run: &run, principal: &who };
+    let expand = |handle: &HandleId| {
+        block_on(opened(&path, &clock).expand(caller, handle, &HandleQuery::default()))
+    };
+    let handle = {
+        let kernel = opened(&path, &clock);
+        let done = block_on(kernel.execute(caller, asked.call()));
+        done.result.unwrap().data.unwrap().handle.unwrap().handle_id
+    };
+    let subject = RevocationSubject::Principal(who.id.clone());
+    {
+        let tenant = Tenant::parse("other").unwrap();
+        let settings = Settings { tenant, ..Settings::default() };
+        let parts = parts(sqlite(&path), Arc::clone(&clock), open_policy());
+        let other = parts.with_settings(settings).open().unwrap();
+        block_on(other.revoke(subject.clone(), &who.id)).unwrap();
+    }
+    assert_ne!(expand(&handle).decision.primary(), ReasonCode::HandleRevoked);
+    block_on(opened(&path, &clock).revoke(subject, &who.id)).unwrap();
+    remove_records(&path);
+    assert_eq!(expand(&handle).decision.primary(), ReasonCode::HandleRevoked);
 }
 
 /// Removes the records of all revocations, as whoever can write the store can.

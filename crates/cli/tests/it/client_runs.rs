@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use weaver_agent_kernel::RunState;
 use weaver_policy::approval::{Nonce, OperatorAction, OperatorWord};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
-use weaver_types::ledger::{Batch, Durability, Ledger as _, Namespace, NewEvent, Put, RecordKey};
+use weaver_types::ledger::{
+    Batch, Durability, Ledger as _, Namespace, NewEvent, Put, Record, RecordKey,
+};
 use weaver_types::{EventKind, LogId, OsRandom, RunId, Tenant, Timestamp};
 
 use crate::approvals::{alice, drop_in, granted, held, hold, keys, message, now, taken, until};
@@ -71,11 +73,17 @@ fn send(client: &mut Client) -> String {
     body["verdict"].as_str().unwrap_or_else(|| panic!("{body}")).to_owned()
 }
 
-/// The records of current runs.
-fn records(folder: &Folder) -> Vec<Value> {
+/// The records of current runs, by their ids.
+fn stored(folder: &Folder) -> Vec<(String, Value)> {
     let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
     let all = reader.records(&Tenant::default(), Namespace::CurrentRun, None, 100).unwrap();
-    all.iter().map(|(_, record)| serde_json::from_slice(&record.value).unwrap()).collect()
+    let read =
+        |(id, record): (String, Record)| (id, serde_json::from_slice(&record.value).unwrap());
+    all.into_iter().map(read).collect()
+}
+
+fn records(folder: &Folder) -> Vec<Value> {
+    stored(folder).into_iter().map(|(_, record)| record).collect()
 }
 
 fn runs(folder: &Folder) -> Vec<String> {
@@ -265,7 +273,7 @@ fn a_run_that_nobody_used_for_long_is_finished_in_the_log_once() {
 
 /// Begins the ledger anew, with the only run as it would be if it had been used two days ago.
 fn as_two_days_ago(folder: &Folder) {
-    let (id, mut record) = (key_of(folder), records(folder).remove(0));
+    let (id, mut record) = stored(folder).remove(0);
     let at = Timestamp::from_micros(now().micros() - 2 * 86_400 * 1_000_000);
     record["last_used"] = json!(at);
     for file in ["ledger.db", "ledger.db-wal", "ledger.db-shm"] {
@@ -283,7 +291,7 @@ fn as_two_days_ago(folder: &Folder) {
     };
     let key = |namespace, id: &str| RecordKey::new(Tenant::default(), namespace, id);
     let state = serde_json::to_vec(&RunState::default()).unwrap();
-    let entered = json!({ "client": id, "entered": run });
+    let entered = json!({ "tenant": "local", "client": id, "entered": run });
     let batch = Batch::new(Durability::Disk)
         .with_event(event(EventKind::RunEntered, None, entered))
         .with_event(event(EventKind::RunStarted, Some(run.clone()), json!({ "run": {} })))
@@ -304,16 +312,9 @@ fn a_record_that_is_removed_dated_back_or_of_another_run_washes_nothing_off() {
     taint(&mut client);
     client.finish();
     let first = runs(&folder).into_iter().find(|run| *run != clean).unwrap();
-    let own = |folder: &Folder| {
-        let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
-        let all = reader.records(&Tenant::default(), Namespace::CurrentRun, None, 100).unwrap();
-        let all = all
-            .into_iter()
-            .map(|(id, record)| (id, serde_json::from_slice::<Value>(&record.value).unwrap()));
-        all.into_iter().find(|(_, record)| record["run"] == json!(first)).unwrap()
-    };
     for tampering in ["removed", "dated back", "of another run"] {
-        let (id, mut record) = own(&folder);
+        let own = |(_, record): &(String, Value)| record["run"] == json!(first);
+        let (id, mut record) = stored(&folder).into_iter().find(own).unwrap();
         match tampering {
             "removed" => {
                 let path = folder.path(".weaver/ledger.db");
@@ -338,13 +339,6 @@ fn a_record_that_is_removed_dated_back_or_of_another_run_washes_nothing_off() {
         client.finish();
         assert!(runs(&folder).contains(&first), "{tampering}");
     }
-}
-
-/// The id of the only record.
-fn key_of(folder: &Folder) -> String {
-    let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
-    let all = reader.records(&Tenant::default(), Namespace::CurrentRun, None, 100).unwrap();
-    all[0].0.clone()
 }
 
 #[test]

@@ -96,6 +96,7 @@ impl Kernel {
             Payload::new()
                 .maybe("decision_key", key)
                 .with("by", json!(by))
+                .with("tenant", json!(self.settings.tenant))
                 .with("subject", json!(subject.record_id()))
                 .loose_event(kind, now)
                 .map(|event| NewEvent { run: Some(run.clone()), ..event })
