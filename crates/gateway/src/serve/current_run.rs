@@ -102,15 +102,23 @@ impl CurrentRun {
         format!("{} {principal}", client.id())
     }
 
-    /// When the run was used last: of what the record and the log say the later time.
+    /// The record with the time of the run's last event in the log, where that is later than its own:
+    /// whoever writes the file can date a record back.
     ///
     /// # Errors
     /// [`KernelError`], when the log cannot be read.
-    pub(crate) fn last_used(&self, kernel: &Kernel) -> Result<Timestamp, KernelError> {
-        let Some(client) = &self.client else { return Ok(self.last_used) };
+    pub(crate) fn dated_by_log(self, kernel: &Kernel) -> Result<Self, KernelError> {
+        let Some(client) = &self.client else { return Ok(self) };
         let entered = kernel.entered_run(&Self::id(&self.principal, client))?;
-        let same = entered.filter(|entered| entered.run == self.run);
-        Ok(same.map_or(self.last_used, |entered| entered.last_event.max(self.last_used)))
+        Ok(match entered.filter(|entered| entered.run == self.run) {
+            Some(entered) => self.used_until(entered.last_event),
+            None => self,
+        })
+    }
+
+    /// The record of a run that was used until then at least.
+    pub(crate) fn used_until(self, at: Timestamp) -> Self {
+        Self { last_used: self.last_used.max(at), ..self }
     }
 
     /// The run of this record, with the settings of another one.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
-use weaver_agent_kernel::{Caller, Kernel, RunEnd};
+use weaver_agent_kernel::{Caller, EnteredRun, Kernel, RunEnd};
 use weaver_types::ledger::{Batch, Durability, Put, Record, RecordKey};
 use weaver_types::{Clock, Principal, Random, RunContext, RunId, RunSettings, Timestamp};
 
@@ -163,36 +163,35 @@ impl RunKeeper {
         // has none of its own takes it over: with a fresh one, an upgrade would wash its taint off.
         let old = ledger.read(&key_v1)?.map(|record| read(&key_v1, record)).transpose()?;
         let entered = kernel.entered_run(&key.id)?;
-        let mut lost = false;
-        let (run, last_used) = match (own, old, entered) {
+        let is_recorded =
+            |entered: &EnteredRun| own.as_ref().is_some_and(|own| own.run == entered.run);
+        let (logged, recorded) = (entered.is_some(), entered.as_ref().is_some_and(is_recorded));
+        let stored = match entered {
             // The record alone could be removed, changed or dated back, to begin a clean run.
-            (own, _, Some(entered)) => {
-                let own = own.filter(|own| own.run == entered.run);
-                lost = own.is_none();
-                active.entering = lost;
-                let used = own.as_ref().map_or(Timestamp::default(), |own| own.last_used);
-                let run = match own {
-                    Some(own) => own.context(&active.run),
-                    None => active.run.clone().named(entered.run),
-                };
-                (run, used.max(entered.last_event))
+            Some(entered) if recorded => own.map(|own| own.used_until(entered.last_event)),
+            Some(entered) => Some(CurrentRun {
+                principal: self.principal.id.clone(),
+                client: Some(self.client.clone()),
+                run: entered.run,
+                trace_id: active.run.trace_id.clone(),
+                last_used: entered.last_event,
+            }),
+            None => {
+                active.inherited = own.is_none() && old.is_some();
+                own.or(old)
             }
-            (Some(own), _, None) => (own.context(&active.run), own.last_used),
-            (None, Some(old), None) => {
-                active.inherited = true;
-                (old.context(&active.run), old.last_used)
-            }
-            (None, None, None) => return Ok((active, None)),
         };
-        if self.source.is_stored_run_over(last_used, now) {
-            return Ok((ActiveRun { entering: true, ..active }, Some(run)));
+        let Some(stored) = stored else { return Ok((active, None)) };
+        let run = stored.context(&active.run);
+        if self.source.is_stored_run_over(stored.last_used, now) {
+            return Ok((active, Some(run)));
         }
-        if lost {
+        if logged && !recorded {
             let run = &run.run_id;
             tracing::warn!(%run, "the record of a client's run is gone or changed; it goes on in the \
                 run of the log");
         }
-        active.run = run;
+        (active.run, active.entering) = (run, !recorded);
         Ok((active, None))
     }
 

@@ -161,8 +161,7 @@ impl Runs {
         let (ledger, tenant) = (kernel.ledger(), &self.owner.tenant);
         for (id, mut stored) in self.stored(kernel)? {
             if self.source.is_stored_run_over(stored.last_used, self.source.clock.now()) {
-                // A record can be dated back by whoever writes the file; the log cannot.
-                stored.last_used = stored.last_used(kernel)?;
+                stored = stored.dated_by_log(kernel)?;
             }
             let mut batch = Batch::new(Durability::Os);
             batch.delete.push(RecordKey::new(tenant.clone(), Namespace::CurrentRun, id));
