@@ -154,7 +154,8 @@ fn known(offered: &BTreeSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use ring::signature::{
-        ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, UnparsedPublicKey,
+        ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256,
+        RSA_PSS_2048_8192_SHA256, UnparsedPublicKey,
     };
     use serde_json::json;
 
@@ -192,6 +193,28 @@ mod tests {
                 _ => UnparsedPublicKey::new(&ED25519, public).verify(&message, &signature),
             };
             assert!(verified.is_ok(), "{algorithm}");
+        }
+    }
+
+    /// Made by `openssl genpkey`, which reads it again; nothing trusts it.
+    const RSA: &str = include_str!("../../tests/data/rsa_for_tests.txt");
+
+    #[test]
+    fn a_key_of_rsa_signs_with_either_padding_as_the_server_takes_it() {
+        let key = SigningKey::from_pem(RSA).unwrap();
+        let SigningKey::Rsa(pair) = &key else { panic!("it is of RSA") };
+        let public = pair.public().as_ref();
+        for (name, padding) in
+            [("RS256", &RSA_PKCS1_2048_8192_SHA256), ("PS256", &RSA_PSS_2048_8192_SHA256)]
+        {
+            let algorithm = key.algorithm(&BTreeSet::from([name.to_owned()])).unwrap();
+            assert_eq!(algorithm, name);
+            let token = key.token(&json!({ "alg": algorithm }), &json!({"a": 1})).unwrap();
+            let (message, signature) = token.rsplit_once('.').unwrap();
+            let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
+            let public = UnparsedPublicKey::new(padding, public);
+            assert!(public.verify(message.as_bytes(), &signature).is_ok(), "{name}");
+            assert!(public.verify(b"something else", &signature).is_err(), "{name}");
         }
     }
 

@@ -191,6 +191,12 @@ impl OAuthHttpClient {
         tokio::time::timeout(PATIENCE, exchange).await.map_err(late)?
     }
 
+    /// Whether an address may be asked, as [`OAuthHttpClient::get`] and the others check it.
+    #[must_use]
+    pub fn accepts(&self, url: &str) -> bool {
+        self.checked("the address", url).is_ok()
+    }
+
     /// The address, if it may be asked: `https`, or `http` on this machine.
     fn checked(&self, what: &'static str, url: &str) -> Result<Url, OAuthError> {
         let refused = |reason| OAuthError::Address { what, reason };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use weaver_drivers::oauth::GrantType;
+use weaver_drivers::oauth::{AllowedAddresses, GrantType, OAuthHttpClient};
 use weaver_policy::Finding;
 
 use super::credential::source;
@@ -120,7 +120,9 @@ fn exchange(
     let mut text = |name: &str| node.get(name).and_then(|node| expanded(node, context, out));
     let (issuer, client_id) = (text("issuer"), text("client_id"));
     if let Some(node) = node.get("issuer")
-        && issuer.as_ref().is_some_and(|url| !is_issuer(url))
+        && issuer
+            .as_ref()
+            .is_some_and(|url| !OAuthHttpClient::new(AllowedAddresses::Anywhere).accepts(url))
     {
         let remedy = "write the https:// address that the identity provider calls itself";
         out.push(node.finding("config.url", "this is no address of an issuer", remedy));
@@ -133,10 +135,4 @@ fn exchange(
         client_secret,
         subject_token: subject_token?,
     })
-}
-
-/// Whether an address is encrypted, or one of this machine.
-fn is_issuer(url: &str) -> bool {
-    let here = ["http://127.0.0.1:", "http://[::1]:", "http://localhost:"];
-    url.starts_with("https://") || here.iter().any(|start| url.starts_with(start))
 }
