@@ -42,22 +42,15 @@ pub(crate) fn weigh(schema: &Value) -> Result<u64, SchemaFault> {
     if schema.to_string().len() > MAX_BYTES {
         return Err(SchemaFault::TooLarge);
     }
-    let mut scale = Scale {
-        root: schema,
-        known: BTreeMap::new(),
-        open: Vec::new(),
-        patterns: 0,
-        back: 0,
-        tangled: false,
-    };
-    let nodes = scale.value(schema, WalkPosition { depth: 0, plain: true })?;
-    if scale.patterns > MAX_PATTERNS {
+    let mut estimate = CostEstimate::new(schema);
+    estimate.value(schema, WalkPosition { depth: 0, plain: true })?;
+    if estimate.patterns > MAX_PATTERNS {
         return Err(SchemaFault::TooManyPatterns);
     }
-    if scale.tangled && scale.back > 1 {
+    if estimate.tangled && estimate.back > 1 {
         return Err(SchemaFault::Tangled);
     }
-    Ok(nodes)
+    Ok(estimate.nodes)
 }
 
 /// Where in the schema a walk stands.
@@ -68,12 +61,16 @@ struct WalkPosition {
     plain: bool,
 }
 
-struct Scale<'a> {
+/// What a walk over a schema has counted so far. It ends as soon as that is too much: a schema costs
+/// no more to look at than the largest that is taken.
+struct CostEstimate<'a> {
     root: &'a Value,
     /// The nodes behind references that were written out before.
     known: BTreeMap<&'a str, u64>,
     /// The references on the way here.
     open: Vec<&'a str>,
+    /// With the references written out.
+    nodes: u64,
     patterns: usize,
     /// References back to something on the way here.
     back: usize,
@@ -81,32 +78,35 @@ struct Scale<'a> {
     tangled: bool,
 }
 
-impl<'a> Scale<'a> {
-    fn value(&mut self, value: &'a Value, place: WalkPosition) -> Result<u64, SchemaFault> {
+impl<'a> CostEstimate<'a> {
+    fn new(root: &'a Value) -> Self {
+        let (known, open) = (BTreeMap::new(), Vec::new());
+        Self { root, known, open, nodes: 0, patterns: 0, back: 0, tangled: false }
+    }
+
+    fn count(&mut self, nodes: u64) -> Result<(), SchemaFault> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        if self.nodes > MAX_NODES { Err(SchemaFault::TooManyNodes) } else { Ok(()) }
+    }
+
+    fn value(&mut self, value: &'a Value, place: WalkPosition) -> Result<(), SchemaFault> {
         if place.depth > MAX_DEPTH {
             return Err(SchemaFault::TooDeep);
         }
+        self.count(1)?;
         let below = WalkPosition { depth: place.depth + 1, ..place };
-        let nodes = match value {
-            Value::Object(fields) => self.object(fields, below)?,
-            Value::Array(items) => {
-                let mut sum = 0_u64;
-                for item in items {
-                    sum = sum.saturating_add(self.value(item, below)?);
-                }
-                sum
-            }
-            _ => 0,
-        };
-        if nodes >= MAX_NODES { Err(SchemaFault::TooManyNodes) } else { Ok(nodes + 1) }
+        match value {
+            Value::Object(fields) => self.object(fields, below),
+            Value::Array(items) => items.iter().try_for_each(|item| self.value(item, below)),
+            _ => Ok(()),
+        }
     }
 
     fn object(
         &mut self,
         fields: &'a Map<String, Value>,
         place: WalkPosition,
-    ) -> Result<u64, SchemaFault> {
-        let mut nodes = 0_u64;
+    ) -> Result<(), SchemaFault> {
         // A reference beside other keywords visits the same value twice.
         let alone =
             fields.values().filter(|value| value.is_object() || value.is_array()).count() == 0;
@@ -115,25 +115,25 @@ impl<'a> Scale<'a> {
                 plain: place.plain && (PLAIN.contains(&key.as_str()) || !is_keyword(key)),
                 ..place
             };
-            nodes = nodes.saturating_add(match (key.as_str(), value) {
+            match (key.as_str(), value) {
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(target)) => {
-                    self.reference(target, WalkPosition { plain: place.plain && alone, ..place })?
+                    self.reference(target, WalkPosition { plain: place.plain && alone, ..place })?;
                 }
                 ("pattern", Value::String(_)) => {
                     self.patterns += 1;
-                    1
+                    self.count(1)?;
                 }
                 ("patternProperties", Value::Object(patterns)) => {
                     self.patterns += patterns.len();
-                    self.value(value, here)?
+                    self.value(value, here)?;
                 }
                 ("properties" | "$defs" | "definitions", Value::Object(named)) => {
-                    self.named(named, here)?
+                    self.named(named, here)?;
                 }
                 _ => self.value(value, here)?,
-            });
+            }
         }
-        Ok(nodes)
+        Ok(())
     }
 
     /// Members whose keys are names, not keywords.
@@ -141,33 +141,32 @@ impl<'a> Scale<'a> {
         &mut self,
         named: &'a Map<String, Value>,
         place: WalkPosition,
-    ) -> Result<u64, SchemaFault> {
+    ) -> Result<(), SchemaFault> {
+        self.count(1)?;
         let below = WalkPosition { depth: place.depth + 1, ..place };
-        let mut nodes = 1_u64;
-        for value in named.values() {
-            nodes = nodes.saturating_add(self.value(value, below)?);
-        }
-        Ok(nodes)
+        named.values().try_for_each(|value| self.value(value, below))
     }
 
-    fn reference(&mut self, target: &'a str, place: WalkPosition) -> Result<u64, SchemaFault> {
+    fn reference(&mut self, target: &'a str, place: WalkPosition) -> Result<(), SchemaFault> {
         // A reference to elsewhere is refused where the schema is compiled.
-        let Some(pointer) = target.strip_prefix('#') else { return Ok(1) };
+        let Some(pointer) = target.strip_prefix('#') else { return self.count(1) };
         if self.open.contains(&target) || pointer.is_empty() {
             self.back += 1;
             self.tangled |= !place.plain;
-            return Ok(1);
+            return self.count(1);
         }
+        // What lies behind a reference back is counted anew at each place: it depends on what is open.
         if let (Some(nodes), true) = (self.known.get(target), self.back == 0) {
-            return Ok(*nodes);
+            return self.count(*nodes);
         }
         let found = self.root.pointer(pointer).ok_or(SchemaFault::DanglingReference)?;
+        let before = self.nodes;
         self.open.push(target);
-        let nodes = self.value(found, place);
+        let walked = self.value(found, place);
         self.open.pop();
-        let nodes = nodes?;
-        self.known.insert(target, nodes);
-        Ok(nodes)
+        walked?;
+        self.known.insert(target, self.nodes.saturating_sub(before));
+        Ok(())
     }
 }
 
@@ -209,6 +208,20 @@ mod tests {
         }
         defs.insert("a60".to_owned(), json!(true));
         assert!(weigh(&json!({ "$ref": "#/$defs/a0", "$defs": defs })).is_err());
+    }
+
+    #[test]
+    fn a_walk_ends_with_the_first_node_too_many() {
+        let wide = vec![json!(0); 49_000];
+        let again = vec![json!({ "$ref": "#/$defs/b" }); 6_500];
+        // One reference back, after which nothing behind a reference is known in advance.
+        let schema = json!({
+            "$defs": { "a": { "$ref": "#" }, "b": wide },
+            "items": { "prefixItems": again },
+        });
+        let mut estimate = CostEstimate::new(&schema);
+        let walked = estimate.value(&schema, WalkPosition { depth: 0, plain: true });
+        assert_eq!((walked, estimate.nodes), (Err(SchemaFault::TooManyNodes), MAX_NODES + 1));
     }
 
     #[test]

@@ -41,6 +41,9 @@ pub(crate) struct Hold {
     /// The people who agreed in this process. It is not stored: after a restart they are asked
     /// again.
     pub(crate) here: Option<Arc<BTreeSet<String>>>,
+    /// Whoever opened it went away before the ledger had answered: its record is there or will never
+    /// be.
+    pub(crate) abandoned: bool,
     /// Bytes of its request.
     bytes: usize,
 }
@@ -198,10 +201,21 @@ impl HoldTable {
         Ok(Ok(()))
     }
 
-    /// Gives the place back: the record was not committed.
+    /// Gives the place back: the record was not committed. Whoever waits for it is woken.
     pub(crate) fn release(&self, id: &RequestId) {
-        if let Some(mut inner) = self.lock() {
-            inner.remove(id);
+        let Some(mut inner) = self.lock() else { return };
+        inner.remove(id);
+        let woken = inner.waiting.remove(id);
+        drop(inner);
+        for waker in woken.into_iter().flat_map(BTreeMap::into_values) {
+            waker.wake();
+        }
+    }
+
+    /// Notes that nobody waits for the record of a new hold any more.
+    pub(crate) fn abandon(&self, id: &RequestId) {
+        if let Some(hold) = self.lock().as_mut().and_then(|inner| inner.open.get_mut(id)) {
+            hold.abandoned = true;
         }
     }
 
@@ -220,6 +234,7 @@ impl HoldTable {
                     return;
                 }
                 hold.version = version;
+                hold.abandoned = false;
                 hold.open = Arc::from(open);
                 hold.open.state.phase().clone()
             }
@@ -310,7 +325,8 @@ impl Hold {
     fn new(open: OpenHold, version: u64) -> Option<Self> {
         let arguments = open.request.arguments_digest().ok()?;
         let bytes = open.request.to_bytes().ok()?.len();
-        Some(Self { version, arguments, open: Arc::new(open), here: None, bytes })
+        let open = Arc::new(open);
+        Some(Self { version, arguments, open, here: None, abandoned: false, bytes })
     }
 }
 

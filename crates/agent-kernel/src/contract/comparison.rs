@@ -105,19 +105,24 @@ pub(crate) fn compare(
         out.state = ContractState::NotCompared;
         return out;
     }
-    let found = match policy.contract_status(live) {
-        ContractStatus::Changed { approved, .. } => Some(pinned(live, first, approved)),
-        // Somebody signed exactly this version, whatever was registered or approved before.
-        ContractStatus::Approved if live.spec().upstream_digest.is_some() => None,
-        status => {
-            let state = known.ok().map(|known| known.state(live));
-            let unknown = matches!(state, Some(BaselineState::None | BaselineState::New));
-            registered(live, first)
-                .or_else(|| if unknown { suspicious(entry) } else { None })
-                .or_else(|| approved(live, known, older))
-                .or_else(|| if unknown { late(policy, status, entry, effective) } else { None })
-        }
-    };
+    let found =
+        match policy.contract_status(live) {
+            ContractStatus::Changed { approved, .. } => Some(pinned(live, first, approved)),
+            // Somebody signed exactly this version, whatever was registered or approved before.
+            ContractStatus::Approved if live.spec().upstream_digest.is_some() => None,
+            status => {
+                // What cannot be read says of nothing that an operator has read it.
+                let state = known.ok().map(|known| known.state(live));
+                let has_baseline =
+                    matches!(state, Some(BaselineState::Match(_) | BaselineState::Changed(_)));
+                registered(live, first)
+                    .or_else(|| if has_baseline { None } else { suspicious(entry) })
+                    .or_else(|| approved(live, known, older))
+                    .or_else(|| {
+                        if has_baseline { None } else { late(policy, status, entry, effective) }
+                    })
+            }
+        };
     let Some(found) = found else { return out };
     let reads = [first.spec().effects, live.spec().effects, effective.spec().effects]
         .into_iter()
@@ -153,7 +158,9 @@ impl Difference {
     }
 
     fn unknown(state: ContractState, live: &Capability, detail: String) -> Self {
-        let guarded = state == ContractState::New && live.spec().upstream_digest.is_some();
+        // Had it been read, it could have shown that the server's tool is new or another one.
+        let compared = matches!(state, ContractState::New | ContractState::Unreadable);
+        let guarded = compared && live.spec().upstream_digest.is_some();
         Self {
             state,
             reason: ReasonCode::ContractUnknown,

@@ -48,7 +48,10 @@ impl Kernel {
         for _ in 0..MAX_TRIES {
             let hold = self.holds.get(id).ok_or(ChangeError::Gone)?;
             if hold.version == 0 {
-                self.reload(id, &hold)?;
+                match hold.abandoned {
+                    true => self.settle_abandoned(&hold).await?,
+                    false => self.reload(id, &hold)?,
+                }
                 continue;
             }
             let mut state = hold.open.state.clone();

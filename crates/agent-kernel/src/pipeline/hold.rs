@@ -7,14 +7,15 @@ use weaver_policy::approval::{
 };
 use weaver_types::ledger::{Batch, Durability, NewEvent};
 use weaver_types::{
-    CallId, Check, Contribution, Discharge, EventKind, ReasonCode, RequestId, Verdict,
+    CallId, Check, Contribution, Discharge, EventKind, ReasonCode, RequestId, RunId, Verdict,
 };
 
+use super::change::ChangeError;
 use super::evaluate::{Evaluation, Question};
 use super::resume::{HoldState, is_releasable};
 use super::transition::Step;
 use crate::approval::hold::{HeldMasks, HeldRequest, HoldForm, OpenHold, key};
-use crate::approval::table::HoldLimit;
+use crate::approval::table::{Hold, HoldLimit, HoldTable};
 use crate::bounds;
 use crate::caller::Caller;
 use crate::kernel::Kernel;
@@ -42,6 +43,16 @@ impl Kernel {
             return evaluated;
         }
         let held = is_releasable(&evaluated.decision);
+        if let HoldState::Waiting(id) = &evaluated.holding
+            && let Some(hold) = self.holds.get(id).filter(|hold| hold.abandoned)
+        {
+            if let Err(error) = self.settle_abandoned(&hold).await {
+                return evaluated.tightened(*recording_failed(&error));
+            }
+            if self.holds.get(id).is_none() {
+                evaluated.holding = HoldState::Openable { instead_of: None };
+            }
+        }
         let fresh = match &evaluated.holding {
             HoldState::Openable { instead_of } if held => {
                 Some(self.compose(policy, question, &evaluated, instead_of.clone()))
@@ -153,8 +164,9 @@ impl Kernel {
         match self.holds.reserve(open) {
             Ok(Ok(())) => {}
             Ok(Err(other)) => return Ok(other.open.request.id.clone()),
-            Err(full) => return Err(self.full(full)),
+            Err(limit) => return Err(self.hold_limit_denial(limit, &run)),
         }
+        let guard = ReservationGuard { holds: &self.holds, id: Some(id.clone()) };
         let key = key(&self.settings.tenant, &id);
         let batch =
             Batch::new(Durability::Disk).create(key, put.value, put.expires_at).with_event(event);
@@ -169,6 +181,7 @@ impl Kernel {
                 self.ledger.commit(batch).await.map(drop).map_err(|error| error.to_string())
             }
         };
+        guard.answered();
         match done {
             Ok(()) => {
                 self.holds.committed(1, form, self.now());
@@ -176,14 +189,26 @@ impl Kernel {
             }
             Err(error) => {
                 self.holds.release(&id);
-                let reason = ReasonCode::LedgerUnavailable;
-                Err(deny(Check::System, reason, &format!("the request: {error}")))
+                Err(recording_failed(&error))
             }
         }
     }
 
-    fn full(&self, full: HoldLimit) -> Box<Contribution> {
-        let detail = match full {
+    /// Finds out what became of a request whose opener went away: the ledger takes batches in their
+    /// order, so that once it has taken an empty one, the record is there or will never be.
+    pub(super) async fn settle_abandoned(&self, hold: &Hold) -> Result<(), ChangeError> {
+        self.ledger.commit(Batch::new(Durability::Disk)).await?;
+        let id = &hold.open.request.id;
+        if self.ledger.read(&key(&self.settings.tenant, id))?.is_some() {
+            return self.reload(id, hold);
+        }
+        self.holds.release(id);
+        Ok(())
+    }
+
+    /// The denial of a call for whose request there is no room.
+    fn hold_limit_denial(&self, limit: HoldLimit, run: &RunId) -> Box<Contribution> {
+        let detail = match limit {
             HoldLimit::Kernel => "too many calls are held already",
             HoldLimit::Run => "too many calls of this run are held already",
             HoldLimit::TooLarge => {
@@ -192,7 +217,10 @@ impl Kernel {
             }
         };
         let now = self.now();
-        let first = self.holds.all().into_iter().map(|hold| hold.open.request.deadline).min();
+        // What ends of another run makes no room for this one, nor is it told of it.
+        let all = self.holds.all().into_iter();
+        let counted = all.filter(|hold| limit != HoldLimit::Run || hold.open.request.run == *run);
+        let first = counted.map(|hold| hold.open.request.deadline).min();
         let wait = first.map_or(0, |deadline| deadline.since(now).as_millis());
         let retry_after_ms = u64::try_from(wait).unwrap_or(u64::MAX);
         let mut said = deny(Check::Limit, ReasonCode::RateLimited, detail);
@@ -244,6 +272,31 @@ impl Kernel {
             .asked(&open.asked.request, &self.firewall)
             .event(EventKind::ApprovalRequested, self.now(), &request.run, by.map(|by| by.call))
     }
+}
+
+/// A reservation whose record is on its way: it counts as abandoned when the call is given up before
+/// the ledger has answered.
+struct ReservationGuard<'a> {
+    holds: &'a HoldTable,
+    id: Option<RequestId>,
+}
+
+impl ReservationGuard<'_> {
+    fn answered(mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for ReservationGuard<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = &self.id {
+            self.holds.abandon(id);
+        }
+    }
+}
+
+fn recording_failed(error: &dyn std::fmt::Display) -> Box<Contribution> {
+    deny(Check::System, ReasonCode::LedgerUnavailable, &format!("the request: {error}"))
 }
 
 pub(super) fn deny(check: Check, reason: ReasonCode, detail: &str) -> Box<Contribution> {

@@ -105,7 +105,8 @@ impl Kernel {
         mut step: Step<'_>,
         mut submitted: SubmittedStep,
     ) -> Result<(), StepError> {
-        for _ in 0..MAX_TRIES {
+        let mut tries = 1;
+        loop {
             let SubmittedStep { id, ticket } = submitted;
             let outcome = ticket.await;
             let mut hot = lock(step.slot).ok_or_else(unusable)?;
@@ -127,9 +128,14 @@ impl Kernel {
                 }
             }
             drop(hot);
+            // Asked before it is submitted: what was submitted may be committed, whoever waits for it.
+            if tries == MAX_TRIES {
+                let problem = "the run changes too fast; try again".to_owned();
+                return Err(LedgerError::Malformed(problem).into());
+            }
+            tries += 1;
             submitted = self.submit(&mut step)?;
         }
-        Err(LedgerError::Malformed("the run changes too fast; try again".to_owned()).into())
     }
 
     fn record_of(&self, step: &Step<'_>) -> RecordKey {

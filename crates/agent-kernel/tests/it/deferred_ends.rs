@@ -20,17 +20,25 @@ use crate::support::{
     Asked, World, ana, draft, fold, kinds, log, memory, open_policy, snapshot, sqlite, succeeded,
 };
 
-/// A ledger that keeps what nobody waits for until something else comes, like one in a file, and
-/// then takes or refuses it.
-struct Deferring {
+/// A ledger that keeps batches with an event of this kind until something else comes, like one in a
+/// file what nobody waits for, and then takes or refuses them.
+pub(crate) struct Deferring {
     inner: Arc<dyn Ledger>,
     waiting: Mutex<Option<(Arc<Batch>, Completer)>>,
+    kind: EventKind,
     refuses: bool,
+    /// How many batches it keeps; those that come later are taken at once.
+    keeps: Mutex<usize>,
 }
 
 impl Deferring {
-    fn new(refuses: bool) -> Arc<Self> {
-        Arc::new(Self { inner: memory(), waiting: Mutex::new(None), refuses })
+    fn new(kind: EventKind, refuses: bool) -> Arc<Self> {
+        Self::keeping(usize::MAX, kind, refuses)
+    }
+
+    pub(crate) fn keeping(batches: usize, kind: EventKind, refuses: bool) -> Arc<Self> {
+        let (inner, keeps) = (memory(), Mutex::new(batches));
+        Arc::new(Self { inner, waiting: Mutex::new(None), kind, refuses, keeps })
     }
 
     fn settle(&self) {
@@ -49,9 +57,11 @@ impl Deferring {
 impl Ledger for Deferring {
     fn submit(&self, batch: Arc<Batch>) -> Ticket {
         self.settle();
-        if batch.events.iter().all(|event| event.kind != EventKind::Outcome) {
+        let mut keeps = self.keeps.lock().unwrap();
+        if *keeps == 0 || batch.events.iter().all(|event| event.kind != self.kind) {
             return self.inner.submit(batch);
         }
+        *keeps -= 1;
         let (ticket, completer) = Ticket::pair();
         *self.waiting.lock().unwrap() = Some((batch, completer));
         ticket
@@ -104,7 +114,7 @@ fn answered(world: &World, run: &weaver_types::RunContext) -> Invocation {
 
 #[test]
 fn a_call_is_answered_before_its_end_is_committed_and_the_next_takes_it_along() {
-    let ledger = Deferring::new(false);
+    let ledger = Deferring::new(EventKind::Outcome, false);
     let world = World::on(Arc::clone(&ledger) as Arc<dyn Ledger>, open_policy());
     world.register(vault());
     let run = world.run();
@@ -124,7 +134,7 @@ fn a_call_is_answered_before_its_end_is_committed_and_the_next_takes_it_along() 
 
 #[test]
 fn an_end_that_is_refused_after_the_answer_is_unknown_and_leaves_the_worst_label() {
-    let ledger = Deferring::new(true);
+    let ledger = Deferring::new(EventKind::Outcome, true);
     let world = World::on(Arc::clone(&ledger) as Arc<dyn Ledger>, open_policy());
     world.register(vault());
     let run = world.run();
@@ -165,7 +175,7 @@ fn waits(world: &World, ledger: &Deferring, run: &weaver_types::RunContext, id: 
 
 #[test]
 fn what_a_call_leaves_to_be_asked_for_is_committed_before_its_answer() {
-    let ledger = Deferring::new(false);
+    let ledger = Deferring::new(EventKind::Outcome, false);
     let world = World::on(Arc::clone(&ledger) as Arc<dyn Ledger>, open_policy());
     world.answering(draft("docs.read", Effects::READ_LOCAL), |_| {
         Ok(RawResult::text("a line of a long text\n".repeat(20_000)))
@@ -175,7 +185,7 @@ fn what_a_call_leaves_to_be_asked_for_is_committed_before_its_answer() {
 
 #[test]
 fn a_mask_is_counted_before_it_is_shown_for_the_first_time() {
-    let ledger = Deferring::new(false);
+    let ledger = Deferring::new(EventKind::Outcome, false);
     let world = World::on(Arc::clone(&ledger) as Arc<dyn Ledger>, open_policy());
     world.answering(draft("mail.read", Effects::READ_LOCAL), |_| {
         Ok(RawResult::text("write to ana.lopez@acme-corp.com"))
@@ -187,7 +197,7 @@ fn a_mask_is_counted_before_it_is_shown_for_the_first_time() {
 
 #[test]
 fn tokens_that_are_bounded_are_charged_before_the_answer() {
-    let ledger = Deferring::new(false);
+    let ledger = Deferring::new(EventKind::Outcome, false);
     let budget = SessionBudget::named("chars4").unwrap().with_total(100_000);
     let world = World::bounded(Arc::clone(&ledger) as Arc<dyn Ledger>, open_policy(), budget);
     world.register(vault());

@@ -7,6 +7,8 @@ mod approval_attacks;
 #[cfg(test)]
 mod approval_bounds;
 #[cfg(test)]
+mod approval_cancellations;
+#[cfg(test)]
 mod approval_policy;
 #[cfg(test)]
 mod approval_records;

@@ -101,8 +101,9 @@ pub(super) fn ip_literal(url: &Url) -> Option<IpAddr> {
     plain.parse::<IpAddr>().ok().map(|address| address.to_canonical())
 }
 
-/// Whether an address is one of this machine.
-pub(crate) fn is_loopback(url: &Url) -> bool {
+/// Whether an address is one of this machine, in whatever form it is written.
+#[must_use]
+pub fn is_loopback(url: &Url) -> bool {
     match ip_literal(url) {
         Some(address) => address.is_loopback(),
         None => normal(url).is_some_and(|name| name == "localhost"),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, watch};
@@ -28,6 +29,11 @@ const PAUSES: [Duration; 5] = [
     Duration::from_secs(10),
 ];
 
+/// The number of the next connection. No two of a process have the same, so that a call for the
+/// connection whose tools were compared goes to no other, also where another [`Upstream`] has taken
+/// the place of this one.
+static GENERATIONS: AtomicU64 = AtomicU64::new(1);
+
 /// A server that is connected when it is first needed and again after it ended.
 ///
 /// After a failure the next use connects anew; from the second failure in a row on, uses within
@@ -44,8 +50,7 @@ pub struct Upstream {
 #[derive(Default)]
 struct State {
     connection: Option<Arc<Connection>>,
-    /// How many connections there were.
-    generation: u64,
+    was_connected: bool,
     failures: usize,
     not_before: Option<Instant>,
     last: &'static str,
@@ -113,8 +118,9 @@ impl Upstream {
         }
         match Connection::connect(Arc::clone(&self.config)).await {
             Ok(connection) => {
-                state.generation = state.generation.saturating_add(1);
-                let connection = Arc::new(connection.numbered(state.generation));
+                let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
+                let connection = Arc::new(connection.numbered(generation));
+                state.was_connected = true;
                 state.connection = Some(Arc::clone(&connection));
                 state.restore(&connection);
                 Ok(connection)
@@ -162,14 +168,16 @@ impl Upstream {
     pub async fn call(&self, request: CallRequest) -> Result<CallOutcome, McpError> {
         let connection = self.connection().await?;
         self.in_turn()?;
-        let outcome = connection.call_answering(request.clone()).await;
-        if !self.lost_session(&connection, outcome.as_ref().err()).await {
-            if outcome.is_ok() {
-                self.forget_failures().await;
-            }
-            return outcome;
+        let mut outcome = connection.call_answering(request.clone()).await;
+        if self.lost_session(&connection, outcome.as_ref().err()).await {
+            let connection = self.connection().await?;
+            self.in_turn()?;
+            outcome = connection.call_answering(request).await;
         }
-        self.connection().await?.call_answering(request).await
+        if outcome.is_ok() {
+            self.forget_failures().await;
+        }
+        outcome
     }
 
     /// Makes a request once on the connection of this generation, and on no other: nothing connects,
@@ -198,9 +206,14 @@ impl Upstream {
     ///
     /// [`McpError`] of connecting, or when the server refuses.
     pub async fn subscribe(&self, uri: &str) -> Result<(), McpError> {
-        self.connection().await?.subscribe(uri).await?;
+        let connection = self.connection().await?;
+        // Noted first, so that a connection that takes the place of this one meanwhile asks too.
         self.state.lock().await.watched.insert(uri.to_owned());
-        Ok(())
+        let asked = connection.subscribe(uri).await;
+        if matches!(asked, Err(McpError::Refused { .. })) {
+            self.state.lock().await.watched.remove(uri);
+        }
+        asked
     }
 
     /// Asks no longer to be told of a resource. A server that is away has nothing to be told.
@@ -255,7 +268,7 @@ impl Upstream {
     /// Whether it was not connected yet, and nobody connects it now.
     #[must_use]
     pub fn is_unused(&self) -> bool {
-        self.state.try_lock().is_ok_and(|state| state.generation == 0)
+        self.state.try_lock().is_ok_and(|state| !state.was_connected)
     }
 
     /// Whether the server said that the list changed since it was last asked for, or is not

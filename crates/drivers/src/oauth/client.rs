@@ -101,7 +101,9 @@ impl OAuthClient {
         match Box::pin(self.refresh(&login.access_token)).await {
             Ok(fresh) => Ok(Some(fresh)),
             // It still counts for a moment.
-            Err(OAuthError::Unavailable { .. }) if login.expires.is_some_and(|end| now < end) => {
+            Err(OAuthError::Unavailable { .. } | OAuthError::Refused { .. })
+                if login.expires.is_some_and(|end| now < end) =>
+            {
                 Ok(Some(login))
             }
             Err(error) => Err(error),
@@ -221,9 +223,10 @@ impl OAuthClient {
         let form = [("grant_type", "refresh_token"), ("refresh_token", refresh_token.as_str())];
         match endpoint.ask(&form).await {
             Ok(grant) => self.keep(guard.as_mut(), login, grant),
-            Err(OAuthError::Refused { code }) => {
-                tracing::warn!("a login could not be refreshed: {code}");
-                // It would be refused again. How this client is known there is kept.
+            // Only this error says that the refresh token counts no more (RFC 6749 §5.2). How this
+            // client is known there is kept.
+            Err(OAuthError::Refused { code: "invalid_grant" }) => {
+                tracing::warn!("a login has ended: its refresh token is refused");
                 guard.save(&Login { refresh_token: None, ..login })?;
                 Err(OAuthError::LoginRequired)
             }

@@ -65,7 +65,9 @@ impl TokenEndpoint<'_> {
             match answer.status {
                 200 => return Ok(answer.value),
                 400..500 if attempts == 1 && error == Some(USE_NONCE) && answer.nonce_given => {}
-                400..500 => return Err(refused(error)),
+                // A refusal names its error (RFC 6749 §5.2). What does not may be of whoever stands before
+                // the authorization server, and 429 of a limit that passes.
+                400..500 if error.is_some() && answer.status != 429 => return Err(refused(error)),
                 status => {
                     let reason = format!("the token endpoint answered with status {status}");
                     return Err(OAuthError::Unavailable { what: WHAT, reason });

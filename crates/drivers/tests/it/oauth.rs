@@ -260,12 +260,25 @@ async fn a_token_that_the_server_ended_early_is_refreshed_without_a_person() {
 async fn a_refresh_that_is_refused_wants_a_person_and_one_that_fails_does_not() {
     let trial = Trial::new().await;
     trial.person().log_in().await.unwrap();
-    trial.stage.lock().unwrap().refresh_status = Some(503);
+    let fails = |status: u16, body: serde_json::Value| {
+        trial.stage.lock().unwrap().refresh_failure = Some((status, body));
+    };
+    fails(503, json!({}));
     trial.wait(3600 - 30);
     assert!(trial.client().token().await.unwrap().is_some(), "it still counts for half a minute");
     trial.wait(60);
     assert_eq!(trial.client().token().await.unwrap_err().code(), "oauth.unavailable");
-    trial.stage.lock().unwrap().refresh_status = Some(400);
+    for (status, body, expected) in [
+        (429, json!({"error": "slow_down"}), "oauth.unavailable"),
+        (403, json!("blocked"), "oauth.unavailable"),
+        (400, json!({"error": "temporarily_unavailable"}), "oauth.refused"),
+        (401, json!({"error": "invalid_client"}), "oauth.refused"),
+    ] {
+        fails(status, body);
+        let error = trial.client().token().await.unwrap_err();
+        assert_eq!(error.code(), expected, "{status}: the refresh token may still count");
+    }
+    fails(400, json!({"error": "invalid_grant"}));
     assert_eq!(trial.client().token().await.unwrap_err().code(), "oauth.login");
     let asked = trial.asked("/token").len();
     trial.stage.lock().unwrap().tokens.clear();

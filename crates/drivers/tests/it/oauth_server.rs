@@ -25,8 +25,8 @@ pub(crate) struct OAuthServerState {
     pub(crate) redirect: Value,
     /// How long access tokens live, in seconds.
     pub(crate) life: Option<u64>,
-    /// Fails refreshes with this status.
-    pub(crate) refresh_status: Option<u16>,
+    /// Fails refreshes with this status and body.
+    pub(crate) refresh_failure: Option<(u16, Value)>,
     /// Fails the next so many questions for a device code as pending.
     pub(crate) pending: usize,
     /// Tokens are bound to a key, and proofs of it must hold this.
@@ -70,7 +70,7 @@ pub(crate) async fn start() -> Shared {
         scope: None,
         redirect: json!({}),
         life: Some(3600),
-        refresh_status: None,
+        refresh_failure: None,
         pending: 0,
         nonce: None,
         token_type: None,
@@ -217,8 +217,8 @@ impl OAuthServerState {
                 self.grant(asked.get("scope").cloned().unwrap_or_default(), kind)
             }
             "refresh_token" => {
-                if let Some(status) = self.refresh_status {
-                    return say(status, &json!({"error": "invalid_grant"}));
+                if let Some((status, body)) = &self.refresh_failure {
+                    return say(*status, body);
                 }
                 if self.refresh.as_ref() != Some(&given["refresh_token"]) {
                     // RFC 9700: a token that comes twice ends the whole family.

@@ -95,6 +95,15 @@ impl StreamOutlet {
     }
 }
 
+/// Where a client is told that a resource changed, and as which one.
+#[derive(Debug)]
+pub(crate) struct ResourceListener {
+    /// The stream that watches it; `None` where the client does by itself.
+    pub(crate) stream: Option<StreamOutlet>,
+    /// The URI under which the client watches it, and the part of it that changed.
+    pub(crate) uri: String,
+}
+
 impl NoticeStream {
     fn outlet(&self) -> StreamOutlet {
         StreamOutlet { id: self.id.clone(), outbox: self.outbox.clone() }
@@ -214,13 +223,18 @@ impl ClientLink {
         told.map(NoticeStream::outlet).collect()
     }
 
-    /// Who watches a resource: whether the client does by itself, and which of its streams.
-    pub(crate) fn watching(&self, told: &WatchedResource) -> (bool, Vec<StreamOutlet>) {
-        let covers = |watched: &WatchedResource| watched.covers(told);
+    /// Where the client is told of a change of this resource, each stream once.
+    pub(crate) fn listeners_for(&self, changed: &WatchedResource) -> Vec<ResourceListener> {
+        let uri_in = |watched: &BTreeMap<String, WatchedResource>| {
+            watched.iter().find_map(|(uri, one)| Some(format!("{uri}{}", one.part_of(changed)?)))
+        };
         let state = self.state();
-        let own = state.watched.values().any(covers);
-        let streams = state.streams.values().filter(|one| one.watched.values().any(covers));
-        (own, streams.map(NoticeStream::outlet).collect())
+        let own = uri_in(&state.watched).map(|uri| ResourceListener { stream: None, uri });
+        let streams = state.streams.values().filter_map(|stream| {
+            let uri = uri_in(&stream.watched)?;
+            Some(ResourceListener { stream: Some(stream.outlet()), uri })
+        });
+        own.into_iter().chain(streams).collect()
     }
 
     /// Everything that it watches, which it no longer does.

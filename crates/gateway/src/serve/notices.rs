@@ -11,7 +11,7 @@ use weaver_text::escape;
 
 use super::callers::ConnectedClient;
 use super::client::Client;
-use super::client_link::ClientLink;
+use super::client_link::{ClientLink, ResourceListener};
 use super::gateway::Gateway;
 use super::lines::Outbox;
 use super::message;
@@ -98,7 +98,7 @@ fn pass_on(gateway: &Gateway, link: &Arc<ClientLink>, notice: &Notice) {
             list_changed(link, ServerList::Resources);
         }
         Notice::ListChanged { list, .. } => list_changed(link, *list),
-        Notice::ResourceUpdated(watched) => updated(gateway, link, watched),
+        Notice::ResourceUpdated(changed) => updated(link, changed),
         Notice::Log(logged) => log(gateway, link, logged),
         Notice::Passed { link: whose, told } => {
             if whose.ptr_eq(&Arc::downgrade(link)) {
@@ -129,19 +129,16 @@ fn list_changed(link: &ClientLink, list: ServerList) {
     tell_streams(link, list, method);
 }
 
-fn updated(gateway: &Gateway, link: &ClientLink, told: &WatchedResource) {
-    let (own, streams) = link.watching(told);
-    if !own && streams.is_empty() {
-        return;
-    }
+fn updated(link: &ClientLink, changed: &WatchedResource) {
     let method = "notifications/resources/updated";
-    let uri = gateway.upstreams.features().exported_uri(&told.address);
-    if own {
-        link.try_send(message::notification_with(method, json!({ "uri": uri })));
-    }
-    for stream in streams {
-        let params = json!({ "_meta": { SUBSCRIPTION_ID: stream.id }, "uri": uri });
-        stream.try_send(message::notification_with(method, params));
+    for ResourceListener { stream, uri } in link.listeners_for(changed) {
+        match stream {
+            None => link.try_send(message::notification_with(method, json!({ "uri": uri }))),
+            Some(stream) => {
+                let params = json!({ "_meta": { SUBSCRIPTION_ID: stream.id }, "uri": uri });
+                stream.try_send(message::notification_with(method, params));
+            }
+        }
     }
 }
 

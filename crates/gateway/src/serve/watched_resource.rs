@@ -12,12 +12,15 @@ pub(crate) struct WatchedResource {
 }
 
 impl WatchedResource {
-    /// Whether a change of `other` concerns whoever watches this one. A server may tell of a part of
-    /// what is watched.
-    pub(crate) fn covers(&self, other: &Self) -> bool {
-        let (own, told) = (&self.address, &other.address);
-        self.instance == other.instance
-            && own.server == told.server
-            && told.uri.starts_with(&own.uri)
+    /// What follows this one's URI in that of `changed`, where a change of it concerns whoever watches
+    /// this one: nothing for the same resource. A server may tell of a part of what is watched.
+    pub(crate) fn part_of<'o>(&self, changed: &'o Self) -> Option<&'o str> {
+        let (own, other) = (&self.address, &changed.address);
+        let part = other.uri.strip_prefix(own.uri.as_str())?;
+        // `a/b` is a part of `a`, `ab` is not.
+        let begins_anew =
+            part.is_empty() || own.uri.ends_with('/') || part.starts_with(['/', '?', '#']);
+        (self.instance == changed.instance && own.server == other.server && begins_anew)
+            .then_some(part)
     }
 }

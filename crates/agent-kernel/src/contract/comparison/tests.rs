@@ -265,7 +265,8 @@ fn what_is_new_in_an_approved_surface_or_cannot_be_compared_is_denied_where_it_m
         (Ok(&server), &writer, same, ""),
         (Ok(&broken), &reader, unreadable(false), "what was approved of the tool cannot be read"),
         (Ok(&broken), &writer, unreadable(true), "what was approved of the tool cannot be read"),
-        (Ok(&broken), &servers, unreadable(false), "cannot be read"),
+        (Ok(&broken), &servers, unreadable(true), "cannot be read"),
+        (Err(()), &servers, unreadable(true), "a thread died while it wrote it"),
         (Err(()), &reader, unreadable(false), "a thread died while it wrote it"),
         (Err(()), &writer, unreadable(true), "a thread died while it wrote it"),
     ] {
@@ -291,6 +292,11 @@ fn words_that_speak_to_a_model_are_denied_until_exactly_these_were_approved() {
     let surface = approved(&[&capability("s.other", READ, Some(3), "reads")], Some("s"));
     let done = compared(&enforcing, Ok(&surface), &[&bad], None);
     assert_eq!(summary(&done), (ContractState::Suspicious, suspicious, true), "before it is new");
+    let broken = Baselines::read(|_| Err(weaver_types::ledger::LedgerError::Closed));
+    for unreadable in [Ok(&broken), Err(())] {
+        let done = compared(&enforcing, unreadable, &[&bad], None);
+        assert_eq!(summary(&done), (ContractState::Suspicious, suspicious, true));
+    }
     let known = approved(&[&bad], None);
     let done = compared(&enforcing, Ok(&known), &[&bad], None);
     assert_eq!(summary(&done), (ContractState::Match, None, false));

@@ -116,13 +116,32 @@ fn what_is_watched_is_bounded_and_covers_its_parts() {
     }
     assert_eq!(link.watch("x://0/", address("x://0/")), Ok(false));
     assert!(link.watch("x://more", address("x://more")).is_err());
-    assert!(link.watching(&address("x://1/part")).0);
-    assert!(!link.watching(&address("x://1")).0);
+    assert_eq!(told_of(&link, &address("x://1/part")), ["x://1/part"]);
+    let none: [&str; 0] = [];
+    assert_eq!(told_of(&link, &address("x://1")), none);
     let mut other = address("x://1/part");
     other.address.server = UpstreamName::parse("t").unwrap();
-    assert!(!link.watching(&other).0);
+    assert_eq!(told_of(&link, &other), none);
     let instance = Some(InstanceKey::Run(RunId::parse("run_1").unwrap()));
     let other = WatchedResource { instance, ..address("x://1/part") };
-    assert!(!link.watching(&other).0, "another instance tells its own clients");
+    assert_eq!(told_of(&link, &other), none, "another instance tells its own clients");
     assert_eq!(link.unwatch_all().len(), MAX_WATCHED);
+}
+
+/// By which URIs the client is told of a change.
+fn told_of(link: &ClientLink, changed: &WatchedResource) -> Vec<String> {
+    link.listeners_for(changed).into_iter().map(|listener| listener.uri).collect()
+}
+
+#[test]
+fn a_resource_with_a_longer_name_is_no_part_and_the_clients_own_uri_is_told() {
+    let (link, _outbox, _lines) = linked();
+    assert_eq!(link.watch("weaver://s/x://a", address("x://a")), Ok(true));
+    for part in ["", "/b", "?page=2", "#end"] {
+        let told = told_of(&link, &address(&format!("x://a{part}")));
+        assert_eq!(told, [format!("weaver://s/x://a{part}")]);
+    }
+    for other in ["x://ab", "x://a.txt", "x://"] {
+        assert!(told_of(&link, &address(other)).is_empty(), "{other}");
+    }
 }

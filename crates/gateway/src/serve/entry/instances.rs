@@ -294,16 +294,18 @@ impl Instances {
         // The primary was started before anybody's folder was known.
         let may_have_primary = matches!(&key, InstanceKey::Run(run) if self.shares_login(run));
         let mut table = self.table();
+        // Before the primary is taken, which may be nobody's for a moment: what a client did stands at
+        // the instance that it has.
+        if let Some(known) = table.dedicated.get(&key) {
+            known.touch();
+            return Ok(AcquiredInstance::Dedicated(Arc::clone(known)).into());
+        }
         if may_have_primary {
             let fresh = || PrimaryOwner { key: key.clone(), in_use: Arc::default() };
             let owner = table.primary_owner.get_or_insert_with(fresh);
             if owner.key == key {
                 return Ok(AcquiredInstance::Primary(Some(Arc::clone(&owner.in_use))).into());
             }
-        }
-        if let Some(known) = table.dedicated.get(&key) {
-            known.touch();
-            return Ok(AcquiredInstance::Dedicated(Arc::clone(known)).into());
         }
         let ended = match table.dedicated.len() < MAX_DEDICATED {
             true => None,

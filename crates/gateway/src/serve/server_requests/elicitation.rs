@@ -1,7 +1,9 @@
 //! Elicitation: a server asks the person behind a client to fill in a form, or to open an address.
 
 use serde_json::{Map, Value, json};
+use weaver_drivers::http::is_loopback;
 use weaver_drivers::mcp::RpcError;
+use weaver_drivers::oauth::Url;
 use weaver_types::UpstreamName;
 
 use super::INVALID_PARAMS;
@@ -25,8 +27,10 @@ pub(super) fn shown(
     let text = |key: &str| params.get(key).and_then(Value::as_str);
     let said = text("message").ok_or_else(|| invalid("`message` must be a string"))?;
     let firewall = gateway.kernel.firewall();
-    let said = sanitised::text(firewall, weaver_text::escape::truncate(said, MAX_MESSAGE));
-    let mut out = Map::from_iter([("message".to_owned(), json!(marked(server, &said)))]);
+    // Cut afterwards, for the begin of a secret is no longer known as one.
+    let said = sanitised::text(firewall, said);
+    let said = weaver_text::escape::truncate(&said, MAX_MESSAGE);
+    let mut out = Map::from_iter([("message".to_owned(), json!(marked(server, said)))]);
     match text("mode").unwrap_or("form") {
         "form" => {
             let form = params.get("requestedSchema").unwrap_or(&Value::Null);
@@ -39,8 +43,9 @@ pub(super) fn shown(
         }
         "url" if takes(asked, "url") => {
             let url = text("url").ok_or_else(|| invalid("`url` must be a string"))?;
-            if !is_opened(url) {
-                return Err(invalid("`url` must be an https address without hidden characters"));
+            if !may_be_opened(url) {
+                let rule = "`url` must be an https address without a user or hidden characters";
+                return Err(invalid(rule));
             }
             out.insert("mode".to_owned(), json!("url"));
             out.insert("url".to_owned(), json!(url));
@@ -58,13 +63,20 @@ fn takes(asked: &AskedClient, mode: &str) -> bool {
 
 /// An address that a person may be sent to. Whether it is the right one the person decides, who sees
 /// it whole.
-fn is_opened(url: &str) -> bool {
-    let loopback = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
-    let local = loopback.iter().any(|start| {
-        url.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+fn may_be_opened(url: &str) -> bool {
+    // What stands before an `@` reads like the host and is none.
+    let leads_to_its_host = |parsed: &Url| {
+        parsed.host_str().is_some() && parsed.username().is_empty() && parsed.password().is_none()
+    };
+    let parsed = Url::parse(url).ok().filter(leads_to_its_host);
+    let is_private = parsed.is_some_and(|parsed| match parsed.scheme() {
+        "https" => true,
+        "http" => is_loopback(&parsed),
+        _ => false,
     });
-    (url.starts_with("https://") || local)
+    is_private
         && url.len() <= 2_048
+        && !url.contains([' ', '\\'])
         && weaver_text::escape::line(url) == url
 }
 
@@ -124,7 +136,7 @@ mod tests {
     #[test]
     fn a_person_is_sent_to_plain_addresses_only() {
         for url in ["https://a.example/x?y#z", "http://127.0.0.1:8080/cb", "http://localhost"] {
-            assert!(is_opened(url), "{url}");
+            assert!(may_be_opened(url), "{url}");
         }
         for url in [
             "http://a.example",
@@ -132,8 +144,13 @@ mod tests {
             "file:///etc/passwd",
             "http://localhost.evil.example",
             "https://a.example/\u{202e}",
+            "http://127.0.0.1:80@evil.example/login",
+            "http://localhost:x@evil.example/",
+            "https://bank.example@evil.example/",
+            "https://bank.example\\@evil.example/",
+            "/login",
         ] {
-            assert!(!is_opened(url), "{url}");
+            assert!(!may_be_opened(url), "{url}");
         }
     }
 
