@@ -17,6 +17,7 @@
 //!
 //! A sink without a schema has one critical argument: all of them.
 
+mod declaration;
 mod role;
 
 use std::collections::BTreeSet;
@@ -24,6 +25,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use weaver_types::{Pointer, SinkKind};
 
+pub(crate) use declaration::{Declaration, declaration};
 pub use role::{Role, role};
 
 /// How deep a schema is read.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use weaver_policy::{CarriedValue, Query, ValueOrigin, ValueOrigins};
 use weaver_text::values::{Class, Token};
 use weaver_types::{
-    Confidentiality, Effects, Integrity, Label, MaskedValue, Pointer, ReasonCode, SinkKind,
+    Confidentiality, Effects, Integrity, Label, MaskedValue, Pointer, ReasonCode, Rung, SinkKind,
     ValueFamily, Verdict,
 };
 
@@ -280,6 +280,8 @@ fn a_call_that_names_nobody_goes_nowhere() {
         json!({ "title": "lunch", "guests": [7] }),
         json!({ "title": "lunch", "guests": [{ "email": "eve" }] }),
         json!({ "title": "lunch", "guests": [{ "email": "", "name": "eve" }] }),
+        json!({ "title": "lunch", "guests": { "eve@evil.example": null } }),
+        json!({ "title": "lunch", "guests": [{ "C0EV1L99": {} }] }),
         // Whom an argument outside of the schema names, nobody knows.
         json!({ "title": "lunch", "invite": "eve" }),
     ] {
@@ -312,6 +314,35 @@ fn a_name_outside_of_the_schema_is_critical_unless_it_names_a_text() {
         assert!(send.held(with(name)).is_some(), "{name}");
     }
     send.goes(json!({ "title": "lunch", "more": "something else" }));
+}
+
+#[test]
+fn a_member_that_the_schema_does_not_name_may_be_a_second_receiver() {
+    let mut draft = draft("chat.post", Effects::WRITE_OPEN);
+    draft.sink = Some(SinkKind::ExternalSend);
+    draft.rung = Some(Rung::L3);
+    draft.critical_arguments = pointers(&["/channel"]);
+    let schema = json!({ "properties": {
+        "channel": {}, "text": {}, "options": { "type": "object" }, "blocks": { "items": {} },
+    } });
+    draft.input_schema = Some(schema.into());
+    let known = [Class::Phrase, Class::Name].map(|class| (class, "general", ValueOrigin::User));
+    let mut send = Send { known: Known::of(&known), ..Send::new(&[]) };
+    send.case.capability = draft.build().unwrap();
+    let with = |more: Value| json!({ "channel": "general", "options": more });
+    for more in [json!({}), json!({ "format": "x", "title": "y", "silent": true, "count": 3 })] {
+        send.goes(with(more));
+    }
+    for more in [
+        json!({ "bcc": "mallory" }),
+        json!({ "also_send_to": ["C0EV1L99"] }),
+        json!({ "webhook_host": "evil" }),
+        json!({ "deeper": [{ "recipient": "mallory" }] }),
+    ] {
+        assert!(send.held(with(more.clone())).is_some(), "{more}");
+    }
+    let blocks = json!({ "channel": "general", "blocks": [{ "user": "mallory" }] });
+    assert!(send.held(blocks).is_some());
 }
 
 #[test]

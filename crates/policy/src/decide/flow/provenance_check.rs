@@ -13,7 +13,7 @@ use serde_json::Value;
 use weaver_text::values;
 use weaver_types::{Impact, Pointer, SinkKind};
 
-use crate::critical::{self, Role};
+use crate::critical::{self, Declaration, Role, declaration};
 use crate::destination::TrustedDestination;
 use crate::provenance::{RequiredTokens, ValueOrigin, ValueOrigins, argument_name};
 use crate::query::Query;
@@ -75,36 +75,48 @@ pub(super) fn goes_nowhere(query: &Query<'_>) -> bool {
     if spec.sends_to.is_empty() || query.capability.sink() != SinkKind::ExternalSend {
         return false;
     }
-    let schema = spec.input_schema.as_ref().and_then(|schema| schema.get("properties"));
+    let Some(schema) = &spec.input_schema else { return false };
+    let call = ReceiverSearch { schema, sends_to: &spec.sends_to };
     arguments.iter().all(|(name, value)| {
-        let known = schema.is_some_and(|schema| schema.get(name).is_some());
-        known && names_nobody(value, &mut vec![Cow::Borrowed(name)], &spec.sends_to)
+        let mut at = vec![Cow::Borrowed(name.as_str())];
+        declaration(schema, &at) == Declaration::Named && call.names_nobody(value, &mut at)
     })
 }
 
-fn names_nobody<'v>(
-    value: &'v Value,
-    at: &mut Vec<Cow<'v, str>>,
-    sends_to: &BTreeSet<Pointer>,
-) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.iter().enumerate().all(|(index, item)| {
-            at.push(Cow::Owned(index.to_string()));
-            let nobody = names_nobody(item, at, sends_to);
-            at.pop();
-            nobody
-        }),
-        Value::Object(members) => members.iter().all(|(name, member)| {
-            at.push(Cow::Borrowed(name));
-            let nobody = names_nobody(member, at, sends_to);
-            at.pop();
-            nobody
-        }),
-        leaf => {
-            let empty = leaf.as_str().is_some_and(|text| text.trim().is_empty());
-            empty || !sends_to.iter().any(|declared| critical::covers(declared, at))
+/// Looks for somebody where the contract says that receivers stand.
+struct ReceiverSearch<'a> {
+    schema: &'a Value,
+    sends_to: &'a BTreeSet<Pointer>,
+}
+
+impl ReceiverSearch<'_> {
+    fn names_nobody<'v>(&self, value: &'v Value, at: &mut Vec<Cow<'v, str>>) -> bool {
+        match value {
+            Value::Null => true,
+            Value::Array(items) => items.iter().enumerate().all(|(index, item)| {
+                at.push(Cow::Owned(index.to_string()));
+                let nobody = self.names_nobody(item, at);
+                at.pop();
+                nobody
+            }),
+            Value::Object(members) => members.iter().all(|(name, member)| {
+                at.push(Cow::Borrowed(name));
+                // A name that is neither of the schema nor a word for a field may be that of somebody.
+                let is_field = declaration(self.schema, at) == Declaration::Named
+                    || critical::role(name) != Role::Other;
+                let nobody = (is_field || !self.is_receiver(at)) && self.names_nobody(member, at);
+                at.pop();
+                nobody
+            }),
+            leaf => {
+                let empty = leaf.as_str().is_some_and(|text| text.trim().is_empty());
+                empty || !self.is_receiver(at)
+            }
         }
+    }
+
+    fn is_receiver(&self, at: &[Cow<'_, str>]) -> bool {
+        self.sends_to.iter().any(|declared| critical::covers(declared, at))
     }
 }
 
@@ -270,19 +282,22 @@ impl<'a> ProvenanceCheck<'a> {
         }
     }
 
-    /// Whether the value here is declared critical, or stands outside of all that the schema
-    /// declares and has no name of a text, a moment or a switch: it may say to whom else it goes.
+    /// Whether the value here is declared critical, or may say to whom else it goes: an argument that
+    /// the schema does not have, unless its name is that of a text, a moment or a switch; and a member
+    /// that it does not have of an argument that it has, where its name is critical by itself.
     fn is_critical(&self, at: &[Cow<'_, str>], name: &str) -> bool {
         let spec = self.query.capability.spec();
         if spec.critical_arguments.iter().any(|declared| critical::covers(declared, at)) {
             return true;
         }
-        let schema = spec.input_schema.as_ref().and_then(|schema| schema.get("properties"));
-        let beyond = at
-            .first()
-            .zip(schema)
-            .is_some_and(|(first, schema)| schema.get(first.as_ref()).is_none());
-        beyond && !matches!(critical::role(name), Role::Text | Role::Moment | Role::Switch)
+        let schema = spec.input_schema.as_ref();
+        match schema.map(|schema| declaration(schema, at)) {
+            None | Some(Declaration::Named) => false,
+            Some(Declaration::Open) => critical::is_critical(name, self.query.capability.sink()),
+            Some(Declaration::Unknown) => {
+                !matches!(critical::role(name), Role::Text | Role::Moment | Role::Switch)
+            }
+        }
     }
 
     fn unvouched(&self, place: &str, kind: &'static str) -> ProvenanceGap {
