@@ -124,7 +124,7 @@ impl Kernel {
         let now = time.moment(parts.clock.as_ref()).now;
         let (holds, void) = HoldTable::load(tenant, ledger, now)?;
         let standings = Standings::load(tenant, ledger, now)?;
-        let rates = Rates::load(ledger, now)?;
+        let rates = Rates::load(tenant, ledger, now)?;
         let baselines = RwLock::new(contract::load(tenant, ledger).without_contracts());
         let seal = parts.ports.handle_key.clone();
         let handles = HandleStore::load(tenant, ledger, parts.settings.handles, seal)?;

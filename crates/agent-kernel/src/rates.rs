@@ -1,10 +1,10 @@
 //! Rates: the allowed calls of late, which the limits of the policy count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, RwLock};
 
-use weaver_policy::{PolicySet, Query, RuleEnforcement, Windows};
+use weaver_policy::{Limit, PolicySet, Query, RuleEnforcement, Windows};
 use weaver_types::ledger::Ledger;
 use weaver_types::{
     AgentId, CapabilityId, CapabilityRequest, Contribution, EventKind, Principal, PrincipalId,
@@ -14,6 +14,7 @@ use weaver_types::{
 use crate::error::KernelError;
 use crate::log_tail::{LogEvent, scan, text};
 use crate::registry::Registry;
+use crate::run_state;
 
 /// The longest window of a limit, in microseconds.
 const SPAN_MICROS: i64 = 3_600_000_000;
@@ -24,7 +25,7 @@ struct PastCall {
     at: Timestamp,
     principal: PrincipalId,
     agent: Option<AgentId>,
-    run: Option<RunId>,
+    run: RunId,
 }
 
 /// The allowed calls of late. Calls from before the kernel was opened are counted as soon as their
@@ -37,8 +38,12 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// Reads the calls of the last hour from the end of the log.
-    pub(crate) fn load(ledger: &dyn Ledger, now: Timestamp) -> Result<Self, KernelError> {
+    /// Reads the calls of a tenant in the last hour from the end of the log.
+    pub(crate) fn load(
+        tenant: &Tenant,
+        ledger: &dyn Ledger,
+        now: Timestamp,
+    ) -> Result<Self, KernelError> {
         let mut past: BTreeMap<CapabilityId, Vec<PastCall>> = BTreeMap::new();
         let since = Timestamp::from_micros(now.micros().saturating_sub(SPAN_MICROS));
         scan(ledger, since, |event| {
@@ -48,6 +53,18 @@ impl Rates {
                 past.entry(capability).or_default().push(one);
             }
         })?;
+        // A ledger may hold the calls of several tenants, and events do not name theirs.
+        let runs: BTreeSet<RunId> = past.values().flatten().map(|call| call.run.clone()).collect();
+        let mut foreign = BTreeSet::new();
+        for run in runs {
+            if ledger.read(&run_state::key(tenant, &run))?.is_none() {
+                foreign.insert(run);
+            }
+        }
+        past.retain(|_, calls| {
+            calls.retain(|call| !foreign.contains(&call.run));
+            !calls.is_empty()
+        });
         Ok(Self {
             windows: RwLock::new(Windows::new()),
             caught_up: AtomicBool::new(past.is_empty()),
@@ -107,12 +124,17 @@ impl Rates {
         }
         let mut past = self.past.lock().ok()?;
         let mut windows = self.windows.write().ok()?;
+        // What the log does not say of a call may have been as a limit has it: a limit only tightens.
+        let logged = |roles_are_known: bool| -> Vec<Limit> {
+            policy.limits().iter().map(|limit| limit.as_far_as_logged(roles_are_known)).collect()
+        };
+        let (of_named, of_others) = (logged(true), logged(false));
         past.retain(|id, calls| {
             let Some(entry) = registry.get(id) else { return true };
             let Ok(capability) = entry.effective(policy) else { return true };
             for call in std::mem::take(calls) {
-                // Roles and attributes as the policy names them; what it does not say is unknown.
                 let named = policy.principal(&call.principal);
+                let limits = if named.is_some() { &of_named } else { &of_others };
                 let principal = Principal {
                     tenant: tenant.clone(),
                     agent: call.agent,
@@ -121,10 +143,10 @@ impl Rates {
                 let request = CapabilityRequest::new(id.clone(), "");
                 let query = Query {
                     now: call.at,
-                    run: call.run.as_ref(),
+                    run: Some(&call.run),
                     ..Query::new(&capability, &principal, &request)
                 };
-                windows.record(&query, policy.limits());
+                windows.record(&query, limits);
             }
             false
         });
@@ -151,5 +173,5 @@ fn call(event: &LogEvent<'_>) -> Option<(CapabilityId, PastCall)> {
     let capability = CapabilityId::parse(text(&payload, "capability")?).ok()?;
     let principal = PrincipalId::parse(text(&payload, "principal")?).ok()?;
     let agent = text(&payload, "agent").and_then(|id| AgentId::parse(id).ok());
-    Some((capability, PastCall { at: event.at, principal, agent, run: event.run.clone() }))
+    Some((capability, PastCall { at: event.at, principal, agent, run: event.run.clone()? }))
 }

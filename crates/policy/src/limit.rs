@@ -65,6 +65,13 @@ impl Limit {
         }
     }
 
+    /// The limit for counting calls of which only the log tells: it counts every call that the whole
+    /// one may have counted. `roles_are_known` where the policy names the principal.
+    #[must_use]
+    pub fn as_far_as_logged(&self, roles_are_known: bool) -> Self {
+        Self { matches: self.matches.as_far_as_logged(roles_are_known), ..self.clone() }
+    }
+
     /// How many calls somebody with these roles may make: the greatest number that applies.
     #[must_use]
     pub fn calls_for(&self, roles: &BTreeSet<String>) -> u32 {

@@ -118,6 +118,33 @@ pub struct Match {
 }
 
 impl Match {
+    /// What is left of this match for a call of which only the log tells: the conditions on the
+    /// capability, the principal's id, the agent, the time and the operation, and on the roles where
+    /// they are known. It applies to every call to which the whole match may have applied.
+    pub(crate) fn as_far_as_logged(&self, roles_are_known: bool) -> Self {
+        let roles = if roles_are_known { self.roles.clone() } else { NameCondition::default() };
+        Self {
+            intent: Vec::new(),
+            scope: BTreeMap::new(),
+            mode: BTreeSet::new(),
+            confidentiality: BTreeSet::new(),
+            integrity: BTreeSet::new(),
+            attributes: BTreeMap::new(),
+            arguments: Vec::new(),
+            roles,
+            any: self.any.iter().map(|one| one.as_far_as_logged(roles_are_known)).collect(),
+            // To leave a condition out of what is excluded would exclude more.
+            not: self.not.clone().filter(|one| one.is_logged(roles_are_known)),
+            unless: self.unless.clone().filter(|one| one.is_logged(roles_are_known)),
+            ..self.clone()
+        }
+    }
+
+    /// Whether the log tells all that the match looks at.
+    fn is_logged(&self, roles_are_known: bool) -> bool {
+        self.as_far_as_logged(roles_are_known) == *self
+    }
+
     /// The matches nested directly in this one, under `any`, `not` and `unless`.
     pub fn nested(&self) -> impl Iterator<Item = &Match> {
         let excluded = [&self.not, &self.unless].into_iter().flatten().map(|one| &**one);

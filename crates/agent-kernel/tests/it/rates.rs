@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use weaver_agent_kernel::{Caller, Ports, PreconditionChecker, PreconditionError, block_on};
-use weaver_types::{Clock, Discharge, ManualClock, Precondition, ReasonCode, Verdict};
+use weaver_types::{
+    Clock, Discharge, Effects, ManualClock, Precondition, Principal, ReasonCode, Tenant, Verdict,
+};
 
 use crate::approvals::{Desk, documents};
 use crate::races::together;
-use crate::support::{Asked, answer, memory, principal, sqlite, succeeded};
+use crate::support::{Asked, World, answer, memory, principal, sqlite, succeeded};
 
 /// Three calls in a minute, by principal and capability.
 const LIMITS: &str = r#"
@@ -271,4 +273,36 @@ fn a_dry_run_says_that_a_limit_by_run_is_used_up() {
     assert_eq!(verdict(), Verdict::Allow);
     assert!(!limited(&desk, "fs.read"));
     assert_eq!(verdict(), Verdict::Deny);
+}
+
+#[test]
+fn what_the_log_does_not_say_of_a_call_counts_as_the_limit_has_it() {
+    for matches in [
+        "roles = { any = [\"reader\"] }",
+        "label = { integrity = \"untrusted\" }",
+        "not = { mode = [\"NORMAL\"] }",
+        "any = [{ intent = [\"*\"] }, { capability = \"fs.*\", attributes = { team = \"x\" } }]",
+    ] {
+        let desk = limited_to_one(&format!("match = {{ {matches} }}"));
+        assert!(succeeded(&desk.call(&Asked::new("fs.read"))), "{matches}");
+        let policy = desk.world.kernel.policy();
+        let mut desk = desk.restarted(policy);
+        desk.who.attributes.insert("team".to_owned(), "x".to_owned());
+        let again = desk.call(&Asked::new("fs.read"));
+        let applies = !matches.starts_with("not");
+        assert_eq!(!succeeded(&again), applies, "{matches}: {again:?}");
+    }
+}
+
+#[test]
+fn calls_of_another_tenant_of_the_ledger_are_not_counted() {
+    let desk = limited_to_one("match = {}\nby = [\"capability\"]");
+    assert!(!limited(&desk, "fs.read"));
+    let tenant = Tenant::parse("other").unwrap();
+    let (ledger, policy) = (Arc::clone(&desk.world.ledger), desk.world.kernel.policy());
+    let other = World::of_tenant(&tenant, ledger, policy);
+    other.tool("fs.read", Effects::READ_LOCAL);
+    let who = Principal { tenant, ..desk.who.clone() };
+    let done = other.call(&other.run(), &who, &Asked::new("fs.read"));
+    assert!(succeeded(&done), "{done:?}");
 }

@@ -180,6 +180,23 @@ impl World {
         Self { kernel: parts.open().unwrap(), ledger, clock, executed: Arc::default() }
     }
 
+    pub(crate) fn under(policy: Arc<PolicySet>) -> Self {
+        Self::with(memory(), Arc::new(ManualClock::new(START)), policy, Ports::default())
+    }
+
+    /// For another tenant than the default one.
+    pub(crate) fn of_tenant(
+        tenant: &Tenant,
+        ledger: Arc<dyn Ledger>,
+        policy: Arc<PolicySet>,
+    ) -> Self {
+        let clock = Arc::new(ManualClock::new(START));
+        let own = Arc::clone(&clock) as Arc<dyn Clock>;
+        let settings = Settings { tenant: tenant.clone(), ..Settings::default() };
+        let parts = parts_of(Arc::clone(&ledger), own, policy).with_settings(settings);
+        Self { kernel: parts.open().unwrap(), ledger, clock, executed: Arc::default() }
+    }
+
     pub(crate) fn with(
         ledger: Arc<dyn Ledger>,
         clock: Arc<ManualClock>,
