@@ -8,7 +8,7 @@ use crate::id::CallId;
 
 pub use taints::Taints;
 
-/// How many tainting calls a label names before it only says that there are more.
+/// How many tainting calls a label names: the last ones.
 pub const MAX_TAINTS: usize = 16;
 
 /// How confidential data is.
@@ -43,7 +43,7 @@ pub struct Label {
     pub confidentiality: Confidentiality,
     /// How trustworthy.
     pub integrity: Integrity,
-    /// The calls whose output made it untrusted, at most [`MAX_TAINTS`], lowest ids first.
+    /// The calls whose output made it untrusted, the last [`MAX_TAINTS`], lowest ids first.
     #[serde(default, skip_serializing_if = "Taints::is_empty")]
     pub taints: Taints,
 }

@@ -75,7 +75,11 @@ impl Kernel {
         // The principal as the policy names it now; one that it does not name, as it came.
         let principal = policy.principal(&asked.principal.id).map_or_else(
             || asked.principal.clone(),
-            |named| weaver_types::Principal { agent: asked.principal.agent.clone(), ..named },
+            |named| weaver_types::Principal {
+                agent: asked.principal.agent.clone(),
+                tenant: asked.principal.tenant.clone(),
+                ..named
+            },
         );
         let settings = RunSettings {
             safety_mode: asked.mode,

@@ -6,19 +6,22 @@ use serde_json::json;
 use weaver_agent_kernel::{FileOutcome, Ports, block_on};
 use weaver_policy::PolicySet;
 use weaver_policy::approval::{Phase, ResolutionVerdict};
-use weaver_types::{CapabilityId, Effects, ReasonCode, RequestId, Verdict};
+use weaver_types::{CapabilityId, Effects, Principal, ReasonCode, RequestId, Tenant, Verdict};
 
 use crate::approvals::{ALICE, Desk, RULES, documents, push, rejected};
-use crate::support::{Asked, answer, draft, memory, succeeded};
+use crate::support::{Asked, World, ana, answer, draft, memory, succeeded};
 
 fn replace(desk: &Desk, policy: Arc<PolicySet>) {
     block_on(desk.world.kernel.replace_policy(policy));
 }
 
-/// The same rules with one more that does not concern a push.
+/// A rule that does not concern a push.
+const OTHER_RULE: &str =
+    "[[rules]]\nname = \"no\"\nmatch = { capability = \"x\" }\neffect = \"deny\"\n";
+
+/// The same rules with one more.
 fn wider() -> Arc<PolicySet> {
-    let more = "[[rules]]\nname = \"no\"\nmatch = { capability = \"x\" }\neffect = \"deny\"\n";
-    documents(&format!("{RULES}{more}"), "")
+    documents(&format!("{RULES}{OTHER_RULE}"), "")
 }
 
 #[test]
@@ -140,11 +143,27 @@ fn a_label_that_was_approved_is_no_obstacle() {
     assert!(open.request.holds.iter().any(|h| h.reason == ReasonCode::UntrustedInfluence));
     desk.grant(&open.request.id, "alice", ALICE);
     assert!(succeeded(&desk.push()), "the approver saw where the run had been");
-    // Another untrusted call taints it anew.
+    // Another untrusted call taints it anew, however many there were.
+    for _ in 0..20 {
+        assert!(succeeded(&desk.call(&Asked::new("fs.read"))));
+    }
     let open = desk.held(&push());
     desk.grant(&open.request.id, "alice", ALICE);
     assert!(succeeded(&desk.call(&Asked::new("fs.read"))));
     refused_and_over(&desk, &open.request.id, ReasonCode::UntrustedInfluence);
+}
+
+#[test]
+fn a_request_of_another_tenant_has_a_successor_too() {
+    let named = format!("{RULES}\n[principals.ana]\nroles = [\"reader\", \"writer\"]\n");
+    let tenant = Tenant::parse("acme").unwrap();
+    let world = World::of_tenant(&tenant, memory(), documents(&named, ""));
+    world.tool("git.push", Effects::WRITE_OPEN);
+    let who = Principal { tenant, ..ana() };
+    let held = world.call(&world.run(), &who, &push()).request.unwrap();
+    block_on(world.kernel.replace_policy(documents(&format!("{named}{OTHER_RULE}"), "")));
+    let phase = world.kernel.phase(&held);
+    assert!(matches!(phase, Some(Phase::Superseded { by: Some(_) })), "{phase:?}");
 }
 
 #[test]

@@ -11,8 +11,9 @@ use crate::id::CallId;
 
 static NONE: BTreeSet<CallId> = BTreeSet::new();
 
-/// The calls whose output made a label untrusted, lowest ids first. It is shared between copies of
-/// a label, which are made several times a call.
+/// The calls whose output made a label untrusted, the last [`MAX_TAINTS`] that came, lowest ids
+/// first. Whoever compares two labels of a run sees so that a call tainted it in between, however many
+/// there were before. It is shared between copies of a label, which are made several times a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Taints(Option<Arc<BTreeSet<CallId>>>);
 
@@ -29,24 +30,27 @@ impl Taints {
         self.0.is_none()
     }
 
-    /// Adds a call, unless there are [`MAX_TAINTS`] already.
+    /// Adds a call, in place of another one where there are [`MAX_TAINTS`].
     pub(super) fn add(&mut self, call: &CallId) {
-        if self.len() < MAX_TAINTS && !self.contains(call) {
-            Arc::make_mut(self.0.get_or_insert_default()).insert(call.clone());
-        }
+        self.join(&Self::from(BTreeSet::from([call.clone()])));
     }
 
-    /// Adds the calls of another set in their order, up to [`MAX_TAINTS`].
+    /// Adds the calls of another set, up to [`MAX_TAINTS`] in all: those of the other set stay.
     pub(super) fn join(&mut self, other: &Self) {
         if self.is_empty() && other.len() <= MAX_TAINTS {
             self.0.clone_from(&other.0);
             return;
         }
-        for call in other.iter() {
-            if self.len() >= MAX_TAINTS {
+        if other.is_subset(self) {
+            return;
+        }
+        let calls = Arc::make_mut(self.0.get_or_insert_default());
+        calls.extend(other.iter().take(MAX_TAINTS).cloned());
+        while calls.len() > MAX_TAINTS {
+            let Some(older) = calls.iter().find(|call| !other.contains(*call)).cloned() else {
                 break;
-            }
-            self.add(call);
+            };
+            calls.remove(&older);
         }
     }
 }
@@ -108,13 +112,18 @@ mod tests {
     }
 
     #[test]
-    fn a_full_set_takes_no_more() {
+    fn a_full_set_has_those_that_came_last() {
         let mut full = Taints::none();
         (0..MAX_TAINTS).for_each(|n| full.add(&call(n)));
-        let mut joined = full.clone();
-        joined.join(&Taints::from(BTreeSet::from([call(99)])));
-        joined.add(&call(98));
-        assert_eq!(joined, full);
+        for last in [call(99), CallId::parse("a").unwrap()] {
+            let mut joined = full.clone();
+            joined.join(&Taints::from(BTreeSet::from([last.clone()])));
+            assert!(joined.contains(&last) && joined.len() == MAX_TAINTS);
+            assert_eq!(joined.difference(&full).count(), 1);
+        }
+        let mut same = full.clone();
+        same.add(&call(3));
+        assert_eq!(same, full);
         // One that is too long, as only a changed file can have it, is cut when it is joined.
         let long = Taints::from((0..100).map(call).collect::<BTreeSet<_>>());
         let mut cut = Taints::none();
