@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::{Deserialize, Serialize};
 use weaver_firewall::MaskTable;
 use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{Ledger, Namespace, Put, RecordKey};
+use weaver_types::ledger::{Batch, Ledger, Namespace, Put, RecordKey};
 use weaver_types::{RunId, Tenant};
 
 use crate::error::KernelError;
@@ -71,12 +71,16 @@ impl RunMasks {
         Some(Put { key: key(tenant, run), value, expires_at: None })
     }
 
-    /// Notes that what was to be recorded is.
+    /// Notes that the record is written.
     pub(crate) fn stored(&self) {
-        if !self.table.is_empty() {
-            self.stored.store(true, Ordering::Release);
-        }
+        self.stored.store(true, Ordering::Release);
     }
+}
+
+/// Whether the batch writes the record. Only then does the table count as recorded: another call may
+/// have put the first mask into it since the batch was made.
+pub(crate) fn are_counted_by(batch: &Batch) -> bool {
+    batch.put.iter().any(|put| put.key.namespace == Namespace::Masks)
 }
 
 fn key(tenant: &Tenant, run: &RunId) -> RecordKey {
@@ -100,7 +104,7 @@ mod tests {
     use weaver_firewall::Firewall;
     use weaver_trace_store::MemoryLedger;
     use weaver_types::SeededRandom;
-    use weaver_types::ledger::{Batch, Durability};
+    use weaver_types::ledger::Durability;
 
     use super::*;
 
@@ -129,9 +133,15 @@ mod tests {
         let put = || text(masks.put(&Tenant::default(), &run()));
         assert_eq!(put(), None, "nothing is masked yet");
         assert!(text(masks.put_now(&Tenant::default(), &run())).is_some());
-        masks.stored();
-        assert!(masks.put_now(&Tenant::default(), &run()).is_some(), "an empty one is not counted");
+        let batch = |put: Option<Put>| {
+            let mut batch = Batch::new(Durability::Os);
+            batch.put.extend(put);
+            batch
+        };
+        let made_before = batch(masks.put(&Tenant::default(), &run()));
         mask(&masks);
+        assert!(!are_counted_by(&made_before), "the mask came while it was on its way");
+        assert!(are_counted_by(&batch(masks.put(&Tenant::default(), &run()))));
         assert_eq!(put().as_deref(), Some("{\"tables\":1,\"v\":1}"));
         assert!(put().is_some(), "until it is recorded");
         masks.stored();

@@ -1,7 +1,7 @@
 //! Ends of calls that the ledger did not take.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use weaver_types::{CallId, EventKind, ReasonCode};
 
@@ -33,7 +33,7 @@ pub(crate) struct UnrecordedEnd {
 /// The calls whose ends are not recorded: at most as many as were under way at once.
 #[derive(Default)]
 pub(crate) struct UnrecordedEnds {
-    calls: Mutex<Vec<UnrecordedEnd>>,
+    calls: Mutex<Vec<Arc<UnrecordedEnd>>>,
     any: AtomicBool,
 }
 
@@ -45,18 +45,22 @@ impl UnrecordedEnds {
 
     pub(crate) fn add(&self, end: UnrecordedEnd) {
         if let Ok(mut calls) = self.calls.lock() {
-            calls.push(end);
+            calls.push(Arc::new(end));
             self.any.store(true, Ordering::Release);
         }
     }
 
-    pub(crate) fn take(&self) -> Option<UnrecordedEnd> {
-        let mut calls = self.calls.lock().ok()?;
-        let end = calls.pop();
-        if end.is_none() {
-            self.any.store(false, Ordering::Release);
+    /// One of them. It stays until it is recorded, whoever gives up meanwhile.
+    pub(crate) fn next(&self) -> Option<Arc<UnrecordedEnd>> {
+        self.calls.lock().ok()?.last().cloned()
+    }
+
+    /// One is recorded.
+    pub(crate) fn remove(&self, call: &CallId) {
+        if let Ok(mut calls) = self.calls.lock() {
+            calls.retain(|end| end.call != *call);
+            self.any.store(!calls.is_empty(), Ordering::Release);
         }
-        end
     }
 }
 
@@ -67,10 +71,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_are_left_until_all_of_them_were_taken() {
+    fn ends_are_left_until_all_of_them_are_recorded() {
         let ends = UnrecordedEnds::default();
         assert!(!ends.is_any_left());
-        for _ in 0..2 {
+        for call in ["call_1", "call_2"] {
             let open = OpenCall {
                 capability: CapabilityId::parse("fs.read").unwrap(),
                 cost: 0,
@@ -81,15 +85,15 @@ mod tests {
                 v: 1,
                 worst: Label::clean(),
             };
-            let call = CallId::parse("call_1").unwrap();
+            let call = CallId::parse(call).unwrap();
             ends.add(UnrecordedEnd { call, open, end: EarlyEnd::UNKNOWN });
         }
-        for left in [true, true] {
-            assert_eq!(ends.is_any_left(), left);
-            assert!(ends.take().is_some());
+        for _ in 0..2 {
+            assert!(ends.is_any_left());
+            let end = ends.next().unwrap();
+            assert_eq!(ends.next().unwrap().call, end.call, "until it is recorded");
+            ends.remove(&end.call);
         }
-        assert!(ends.is_any_left(), "one more may have come meanwhile");
-        assert!(ends.take().is_none());
-        assert!(!ends.is_any_left());
+        assert!(ends.next().is_none() && !ends.is_any_left());
     }
 }

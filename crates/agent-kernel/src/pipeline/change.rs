@@ -36,11 +36,12 @@ pub(crate) enum ChangeError {
 }
 
 impl Kernel {
-    /// Changes the state of an open request and records it with its event. `change` may be asked
-    /// again.
+    /// Changes the state of an open request and records it with its event, in one batch with what is
+    /// to be recorded `beside`. `change` may be asked again.
     pub(crate) async fn change(
         &self,
         id: &RequestId,
+        beside: &Batch,
         change: impl Fn(&OpenHold, &mut ApprovalState) -> Result<(), Rejection>,
         event: impl Fn(&OpenHold, &ApprovalState) -> Option<NewEvent>,
     ) -> Result<Phase, ChangeError> {
@@ -62,12 +63,14 @@ impl Kernel {
             let mut batch = Batch::new(Durability::Disk).with_event(event);
             batch.expect.push(Expect { key: key(tenant, id), version: Some(hold.version) });
             batch.put.push(form.put(tenant).ok_or(ChangeError::Form)?);
-            match self.ledger.commit(batch).await {
+            match self.ledger.commit(batch.join(beside.clone())).await {
                 Ok(_) => {
                     self.holds.committed(hold.version.saturating_add(1), form, self.now());
                     return Ok(phase);
                 }
-                Err(LedgerError::Conflict { .. }) => self.reload(id, &hold)?,
+                Err(LedgerError::Conflict { key: other }) if other == key(tenant, id) => {
+                    self.reload(id, &hold)?;
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -105,10 +108,20 @@ impl Kernel {
 
     /// Ends an open request without a call.
     pub(crate) async fn end(&self, ending: HoldEnding) -> Result<Phase, ChangeError> {
+        self.end_beside(ending, &Batch::new(Durability::Disk)).await
+    }
+
+    /// The same, in one batch with what is to be recorded beside.
+    pub(crate) async fn end_beside(
+        &self,
+        ending: HoldEnding,
+        beside: &Batch,
+    ) -> Result<Phase, ChangeError> {
         let HoldEnding { id, end, reason, detail } = ending;
         let said = error_text(&self.firewall, &detail);
         self.change(
             &id,
+            beside,
             |_, state| state.end(end.clone()),
             |open, state| {
                 let kind = ended_as(state.phase());

@@ -7,7 +7,6 @@
 //! for the first time, a rest of the result that is still to be asked for, parts that were shown
 //! before, and tokens where they are bounded.
 
-use weaver_types::ledger::Namespace;
 use weaver_types::{CallId, ResponseMode};
 
 use super::authorized_invocation::AuthorizedInvocation;
@@ -17,6 +16,7 @@ use super::unfinished_calls::OpenCallGuard;
 use crate::cached_run::{RunSlot, lock};
 use crate::deferred_ends::DeferredEnd;
 use crate::kernel::Kernel;
+use crate::masks;
 use crate::open_call::OpenCall;
 use crate::unrecorded_ends::{EarlyEnd, UnrecordedEnd};
 
@@ -88,14 +88,13 @@ pub(super) fn is_deferrable(
     ended: &CallEnd,
     step: &Step<'_>,
 ) -> bool {
-    let shows_masks = step.batch.put.iter().any(|put| put.key.namespace == Namespace::Masks);
     let is_whole = ended
         .result
         .data
         .as_ref()
         .is_none_or(|frame| frame.mode == ResponseMode::Auto && frame.next.is_none());
     let budget = &ready.caller.run.settings.budget;
-    !shows_masks
+    !masks::are_counted_by(&step.batch)
         && is_whole
         && ready.outlet.is_none()
         && !ended.counts_tokens

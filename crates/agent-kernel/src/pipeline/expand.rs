@@ -24,6 +24,7 @@ use crate::cached_run::RunSlot;
 use crate::caller::Caller;
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
+use crate::masks;
 use crate::record::Payload;
 use crate::revocation::RevocationScope;
 use crate::run_state::RunDelta;
@@ -258,9 +259,12 @@ impl Kernel {
         let mut batch = Batch::new(Durability::Os).with_event(event);
         batch.put.extend(provenance.puts.iter().cloned());
         batch.put.extend(slot.masks().put(&self.settings.tenant, &caller.run.run_id));
+        let counts_masks = masks::are_counted_by(&batch);
         self.step(Step::new(caller, slot, delta, batch)).await?;
         provenance.take(slot);
-        slot.masks().stored();
+        if counts_masks {
+            slot.masks().stored();
+        }
         Ok(())
     }
 
@@ -289,6 +293,11 @@ fn refusal(error: &HandleError) -> Contribution {
 fn view_label(target: &Target, record: &HandleRecord) -> Label {
     let stored = label::stored(&target.capability, &record.call);
     let framed = label::framed(&target.capability, ResponseMode::Table, &stored);
-    let stored = Label { confidentiality: framed.confidentiality, ..record.label.clone() };
-    framed.join(&stored)
+    let kept = &record.label;
+    // Above what the capability stores by itself, it is the source that said so, of what is shown too.
+    let confidentiality = match kept.confidentiality > stored.confidentiality {
+        true => kept.confidentiality,
+        false => framed.confidentiality,
+    };
+    framed.join(&Label { confidentiality, ..kept.clone() })
 }

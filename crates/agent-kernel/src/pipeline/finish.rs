@@ -4,8 +4,8 @@ use weaver_firewall::handle::{HandleGrant, StoredHandle};
 use weaver_firewall::{FrameBudget, FrameSpec, HandleError};
 use weaver_types::ledger::{Durability, Put};
 use weaver_types::{
-    Decision, EventKind, Frame, Label, RawResult, ReasonCode, ResponseMode, SafetyMode, Status,
-    Timestamp, ToolErrorCode, ToolResult,
+    Check, Contribution, Decision, EventKind, Frame, Label, RawResult, ReasonCode, ResponseMode,
+    SafetyMode, Status, Timestamp, ToolErrorCode, ToolResult,
 };
 
 use super::attempt::AttemptResult;
@@ -23,6 +23,7 @@ use crate::budget_reservation::micros;
 use crate::driver::DriverError;
 use crate::invocation::{Explanation, Invocation};
 use crate::kernel::Kernel;
+use crate::masks;
 use crate::provenance;
 use crate::record::{FrameRecord, HostFields, Outcome, Tags, error_text, event};
 use crate::run_state::RunDelta;
@@ -206,8 +207,15 @@ impl Kernel {
     /// tokens. What the caller asks for only tightens.
     pub(crate) fn frame_budget(&self, decision: &Decision) -> FrameBudget {
         let own = self.settings.frame_budget;
-        let ruled = decision.constraints().max_tokens.map(|ruled| ruled.min(MAX_FRAME_TOKENS));
-        FrameBudget { max_tokens: ruled.unwrap_or(own.max_tokens), ..own }
+        let gives_tokens = |said: &Contribution| {
+            said.check == Check::Rule && said.constraints.max_tokens.is_some()
+        };
+        let most = match decision.contributions().iter().any(gives_tokens) {
+            true => MAX_FRAME_TOKENS,
+            false => own.max_tokens,
+        };
+        let max_tokens = decision.constraints().max_tokens.unwrap_or(own.max_tokens).min(most);
+        FrameBudget { max_tokens, ..own }
     }
 
     /// Stores a result behind a handle; a finding says when it could not be.
@@ -242,10 +250,19 @@ impl Kernel {
     }
 
     pub(crate) fn failed(&self, ready: &AuthorizedInvocation<'_>, error: &DriverError) -> CallEnd {
+        self.failed_in(ready, CallFailure { error, is_ambiguous: error.is_ambiguous() })
+    }
+
+    pub(crate) fn failed_in(
+        &self,
+        ready: &AuthorizedInvocation<'_>,
+        failure: CallFailure<'_>,
+    ) -> CallEnd {
+        let CallFailure { error, is_ambiguous } = failure;
         let capability = &ready.target.capability;
         let spec = capability.spec();
-        // Whether a write that timed out or lost its server has happened is unknown.
-        let unknown = error.is_ambiguous() && spec.effects.writes() && !spec.idempotent;
+        // Whether a write that timed out, lost its server or was cut off has happened is unknown.
+        let unknown = is_ambiguous && spec.effects.writes() && !spec.idempotent;
         let (kind, reason) = match error {
             _ if unknown => (EventKind::OutcomeUnknown, ReasonCode::OutcomeUnknown),
             DriverError::Timeout(_) => (EventKind::Outcome, ReasonCode::Timeout),
@@ -273,12 +290,15 @@ impl Kernel {
         at: Timestamp,
     ) -> Result<(), RecordingError> {
         let (step, provenance) = self.prepare_end(ready, watch, ended, at)?;
+        let counts_masks = masks::are_counted_by(&step.batch);
         match is_deferrable(ready, ended, &step) {
             true => self.defer_end(step, watch).await?,
             false => self.step(step).await?,
         }
         provenance.take(&watch.slot);
-        watch.slot.masks().stored();
+        if counts_masks {
+            watch.slot.masks().stored();
+        }
         Ok(())
     }
 
@@ -338,6 +358,12 @@ impl Kernel {
         batch.put.extend(watch.slot.masks().put(&self.settings.tenant, run));
         Ok((Step::new(ready.caller, &watch.slot, delta, batch), provenance))
     }
+}
+
+/// Why a call failed, and whether it may have taken effect all the same.
+pub(crate) struct CallFailure<'a> {
+    pub(crate) error: &'a DriverError,
+    pub(crate) is_ambiguous: bool,
 }
 
 /// The answer of a tool, and what is to be recorded of it where the tool says that it failed.

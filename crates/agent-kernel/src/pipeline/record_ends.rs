@@ -16,11 +16,10 @@ impl Kernel {
     pub(crate) async fn record_ends(&self) -> Result<(), StepError> {
         self.settle_deferred_ends();
         while self.unrecorded_ends.is_any_left() {
-            let Some(unrecorded) = self.unrecorded_ends.take() else { return Ok(()) };
-            if let Err(error) = self.record_end_of(&unrecorded).await {
-                self.unrecorded_ends.add(unrecorded);
-                return Err(error);
-            }
+            // Several callers may record the same one: the ledger takes it once.
+            let Some(unrecorded) = self.unrecorded_ends.next() else { return Ok(()) };
+            self.record_end_of(&unrecorded).await?;
+            self.unrecorded_ends.remove(&unrecorded.call);
         }
         Ok(())
     }

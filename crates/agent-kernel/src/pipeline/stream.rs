@@ -9,7 +9,7 @@ use weaver_types::{EventKind, ResponseMode, Timestamp};
 
 use super::attempt::attempt_needs;
 use super::authorized_invocation::AuthorizedInvocation;
-use super::finish::{CallEnd, answered};
+use super::finish::{CallEnd, CallFailure, answered};
 use super::token_allotment::TokenAllotment;
 use super::unfinished_calls::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
@@ -192,7 +192,11 @@ impl Kernel {
         share.put(reserved);
         let shown = Some(frame.label.clone());
         let mut ended = match &error {
-            Some(error) => self.failed(ready, error),
+            Some(error) => {
+                // One that the kernel itself cut off was in the middle of what it does.
+                let is_ambiguous = how == StreamEnd::Cancelled || error.is_ambiguous();
+                self.failed_in(ready, CallFailure { error, is_ambiguous })
+            }
             None => {
                 let (result, failure) = answered(ready, frame.clone());
                 CallEnd { failure, ..CallEnd::new(result, EventKind::Outcome) }

@@ -1,15 +1,17 @@
 //! The operator's words: the clock, the end of a run, approvals taken back.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use weaver_agent_kernel::{FileOutcome, Ports, RevocationSubject, block_on};
 use weaver_policy::approval::{APPROVAL_VERSION, Nonce, OperatorAction, OperatorWord, Phase};
+use weaver_types::ledger::{Ledger, LedgerError};
 use weaver_types::{
-    Clock, OsRandom, PrincipalId, ReasonCode, RequestId, RunId, Timestamp, Verdict,
+    Clock, EventKind, OsRandom, PrincipalId, ReasonCode, RequestId, RunId, Timestamp, Verdict,
 };
 
 use crate::approvals::{ALICE, Desk, MINUTE, OPERATOR, RULES, documents, key, push, rejected};
-use crate::support::{Asked, START, answer, memory, succeeded};
+use crate::support::{Asked, Faulty, START, answer, memory, succeeded};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
@@ -96,6 +98,24 @@ fn a_grant_is_taken_back() {
     let nobody = OperatorAction::RevokeRequest { request: RequestId::parse("apr_none").unwrap() };
     assert_eq!(rejected(desk.receive(&word(&desk, nobody))), "wrong_request");
     assert_eq!(desk.world.executed(), 0);
+}
+
+#[test]
+fn a_word_that_could_not_be_carried_out_can_be_said_again() {
+    let ledger = Faulty::new(memory());
+    let desk = Desk::on(Arc::clone(&ledger) as Arc<dyn Ledger>, Ports::default());
+    let id = desk.held(&push()).request.id;
+    desk.grant(&id, "alice", ALICE);
+    let file = word(&desk, OperatorAction::RevokeRequest { request: id.clone() });
+    ledger.fail(|batch| {
+        let ends = batch.events.iter().any(|event| event.kind == EventKind::ApprovalRevoked);
+        ends.then(|| LedgerError::Busy { path: "ledger".to_owned(), waited_ms: 5_000 })
+    });
+    assert!(matches!(desk.receive(&file), FileOutcome::Failed { .. }));
+    ledger.heal();
+    assert_eq!(desk.receive(&file), FileOutcome::RequestRevoked { request: id });
+    assert_eq!(rejected(desk.receive(&file)), "replayed");
+    assert_eq!((desk.push().decision.verdict(), desk.world.executed()), (Verdict::Hold, 0));
 }
 
 #[test]

@@ -3,10 +3,11 @@
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{Caller, MemoryAccess, MemoryNote, block_on};
+use weaver_firewall::HandleQuery;
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::{
-    CapabilityDraft, Confidentiality, Effects, Integrity, Label, RawResult, RunContext,
-    SensitivityTag,
+    CapabilityDraft, Confidentiality, Effects, Integrity, Label, RawResult, ResponseMode,
+    RunContext, SensitivityTag,
 };
 
 use crate::support::{Asked, World, ana, draft, fold, log, open_policy, snapshot, succeeded};
@@ -132,4 +133,13 @@ fn what_a_source_knows_of_its_label_only_makes_it_stricter() {
     assert_eq!(seen("notes.bad"), (worse.confidentiality, worse.integrity));
     assert_eq!(seen("notes.good"), (Confidentiality::Internal, Integrity::Trusted));
     assert_eq!(seen("web.page"), (Confidentiality::Internal, Integrity::Untrusted));
+    // In another run too, where the result is looked at by its handle.
+    let (who, asked) = (ana(), Asked::new("notes.bad").mode(ResponseMode::HandleOnly));
+    let stored = world.call(&world.run(), &who, &asked).result.unwrap().data.unwrap();
+    let (other, query) = (world.run(), HandleQuery::parse(&json!({})).unwrap());
+    let caller = Caller { run: &other, principal: &who };
+    let view = block_on(world.kernel.expand(caller, &stored.handle.unwrap().handle_id, &query));
+    assert_eq!(view.frame().unwrap().label.confidentiality, worse.confidentiality);
+    let run = snapshot(world.ledger.as_ref(), &other.run_id).unwrap().label;
+    assert_eq!(run.confidentiality, worse.confidentiality);
 }

@@ -11,6 +11,7 @@ use weaver_types::{
     ToolErrorCode,
 };
 
+use crate::approvals::documents;
 use crate::support::{
     Asked, World, ana, answer, draft, log, open_policy, principal, snapshot, succeeded,
 };
@@ -163,4 +164,26 @@ fn the_log_says_who_was_shown_a_raw_result() {
         );
         assert_eq!(outcome.payload["frame"]["mode"], word);
     }
+}
+
+#[test]
+fn what_a_request_asks_for_gives_its_frame_no_more_tokens() {
+    let shown = |rule: &str, asked: Option<u32>| {
+        let rules = format!("[[rules]]\nname = \"all\"\nmatch = {{}}\neffect = \"allow\"\n{rule}");
+        let world = World::under(documents(&rules, ""));
+        let line = "the quick brown fox jumps over the lazy dog\n".repeat(20_000);
+        world.answering(draft("fs.read", Effects::READ_LOCAL), move |_| {
+            Ok(RawResult::text(line.clone()))
+        });
+        let mut call = Asked::new("fs.read").mode(ResponseMode::Auto);
+        call.request.constraints.max_tokens = asked;
+        let frame = world.call(&world.run(), &ana(), &call).result.unwrap().data.unwrap();
+        serde_json::to_string(&frame).unwrap().len()
+    };
+    let (own, rule) = (shown("", None), "constraints = { max_tokens = 20000 }\n");
+    assert!(shown("", Some(100_000)) <= own + own / 10);
+    assert!(shown("", Some(500)) < own / 4);
+    let ruled = shown(rule, None);
+    assert!(ruled > own * 2);
+    assert!(shown(rule, Some(100_000)) <= ruled + ruled / 10);
 }

@@ -431,6 +431,23 @@ fn a_revoked_grant_ends_its_stream() {
 }
 
 #[test]
+fn whether_a_write_that_was_cut_off_took_effect_is_unknown() {
+    for (effects, kind) in
+        [(Effects::READ_LOCAL, "call.outcome"), (Effects::WRITE_LOCAL, "call.outcome_unknown")]
+    {
+        let world = streaming(effects, endless());
+        let play = Play::new(&world, ResponseMode::Table);
+        let mut stream = play.stream();
+        assert!(block_on(stream.next()).is_some());
+        let subject = RevocationSubject::Principal(play.who.id.clone());
+        world.clock.advance(std::time::Duration::from_secs(1));
+        block_on(world.kernel.revoke(subject, &play.who.id)).unwrap();
+        while block_on(stream.next()).is_some() {}
+        assert_eq!(kinds(world.ledger.as_ref()).last().unwrap(), kind);
+    }
+}
+
+#[test]
 fn a_stream_that_a_crash_cut_off_is_unknown_and_charged_with_all_it_held() {
     let ledger = memory();
     let run = {

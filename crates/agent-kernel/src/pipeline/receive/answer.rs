@@ -4,6 +4,7 @@ use serde_json::json;
 use weaver_policy::approval::{
     Phase, Rejection, ResolutionVerdict, SignedResolution, verify_resolution,
 };
+use weaver_types::ledger::{Batch, Durability};
 
 use super::{FileOutcome, Refusal};
 use crate::bounds;
@@ -27,6 +28,7 @@ impl Kernel {
         let phase = self
             .change(
                 id,
+                &Batch::new(Durability::Disk),
                 |open, state| {
                     let moment = bounds::moment(&policy, self.now());
                     let basis = policy.basis();

@@ -11,6 +11,7 @@ use weaver_types::{DecisionKey, Digest, EventKind, ReasonCode, RequestId, RunId,
 use super::{FileOutcome, Refusal};
 use crate::bounds;
 use crate::kernel::Kernel;
+use crate::pipeline::change::ChangeError;
 use crate::pipeline::resume::HoldEnding;
 use crate::record::Payload;
 use crate::revocation::RevocationSubject;
@@ -45,7 +46,7 @@ impl Kernel {
             }
             OperatorAction::EndRun { run } => self.end_run(run, by, beside).await,
             OperatorAction::RevokeRequest { request } => {
-                self.revoke_request(request, by, beside).await
+                self.revoke_request(request, by, &beside).await
             }
             OperatorAction::RevokeStanding { standing } => {
                 self.revoke_standing(standing, by, &beside).await?;
@@ -115,7 +116,7 @@ impl Kernel {
         &self,
         id: &RequestId,
         by: &str,
-        beside: Batch,
+        beside: &Batch,
     ) -> Result<FileOutcome, Refusal> {
         if self.holds.get(id).is_none() {
             return Err(match self.phase(id) {
@@ -123,15 +124,20 @@ impl Kernel {
                 None => Rejection::WrongRequest.into(),
             });
         }
-        self.commit_word(beside).await?;
-        self.end(HoldEnding {
+        let ending = HoldEnding {
             id: id.clone(),
             end: RequestEnd::Revoked { by: by.to_owned() },
             reason: ReasonCode::ApprovalRevoked,
             detail: "an operator took it back".to_owned(),
-        })
-        .await?;
-        Ok(FileOutcome::RequestRevoked { request: id.clone() })
+        };
+        // One commit: a word that counts as used while the request stays could not be said again.
+        match self.end_beside(ending, beside).await {
+            Ok(_) => Ok(FileOutcome::RequestRevoked { request: id.clone() }),
+            Err(ChangeError::Ledger(LedgerError::Conflict { .. })) => {
+                Err(Rejection::Replayed.into())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     async fn commit_word(&self, batch: Batch) -> Result<(), Refusal> {
