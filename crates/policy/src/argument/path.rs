@@ -12,12 +12,12 @@ struct NormalisedPath<'t> {
 }
 
 /// Reads a path. `None` for one that another reader may understand otherwise: one with a
-/// backslash, a control character, a drive letter or a leading `~`, and one that climbs out of
-/// where it starts.
+/// backslash, a control character, a drive letter, a scheme or a leading `~`, and one that climbs out
+/// of where it starts.
 fn read(text: &str) -> Option<NormalisedPath<'_>> {
     let mut bytes = text.bytes();
     let drive = bytes.next().is_some_and(|b| b.is_ascii_alphabetic()) && bytes.next() == Some(b':');
-    if text.is_empty() || drive || text.starts_with('~') {
+    if text.is_empty() || drive || text.starts_with('~') || has_scheme(text) {
         return None;
     }
     if text.chars().any(|c| c == '\\' || c.is_control()) {
@@ -34,6 +34,15 @@ fn read(text: &str) -> Option<NormalisedPath<'_>> {
         }
     }
     Some(NormalisedPath { absolute: text.starts_with('/'), components })
+}
+
+/// Whether a text begins like a URL (RFC 3986 §3.1): `file:`, or a scheme before `//`. Whoever takes
+/// URLs too goes elsewhere with it than below a relative folder.
+fn has_scheme(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let legal = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+    legal && (scheme.eq_ignore_ascii_case("file") || rest.starts_with("//"))
 }
 
 /// Whether a text can serve as a containing folder.
@@ -59,7 +68,10 @@ mod tests {
         }
         assert!(inside("src/a.rs", "src"));
         assert!(inside("./src/a.rs", "src/"));
-        assert!(inside("a", "."));
+        assert!(inside("a", ".") && inside("ab:c", ".") && inside("notes: 1/a", "."));
+        for url in ["file:///etc/passwd", "FILE:/etc/passwd", "file:x", "https://evil.example/a"] {
+            assert!(!inside(url, "."), "{url}");
+        }
         assert!(inside("/anything", "/"));
     }
 

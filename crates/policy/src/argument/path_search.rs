@@ -42,8 +42,12 @@ fn every_path(name: &str, value: &Value, such: &dyn Fn(&str) -> bool, depth: usi
         }
         Value::Object(members) => {
             let mut members = members.iter();
+            // The name of a member may be a path itself: a map of files to their contents.
             depth < MAX_DEPTH
-                && members.all(|(name, value)| every_path(name, value, such, depth + 1))
+                && members.all(|(name, value)| {
+                    (!begins_as_path(name) || such(name))
+                        && every_path(name, value, such, depth + 1)
+                })
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
     }
@@ -87,6 +91,7 @@ mod tests {
             json!({ "path": "/data/a", "other": "a:b" }),
             json!({ "path": "/data/a", "other": "1:/2" }),
             json!({ "repo_path": "/data", "options": { "file": "/data/x/../y" } }),
+            json!({ "files": { "/data/a": "text of it" } }),
         ] {
             assert!(inside(&value), "{value}");
         }
@@ -103,6 +108,7 @@ mod tests {
             json!({ "source": "/data/a", "destination": "b" }),
             json!({ "paths": ["/data/a", "/data/../etc"] }),
             json!({ "path": "/data/a", "more": { "list": [["/etc"]] } }),
+            json!({ "path": "/data/a", "files": { "/home/u/.ssh/authorized_keys": "k" } }),
         ] {
             assert!(!inside(&value), "{value}");
             assert!(holds_paths(&Pointer::parse("").unwrap(), &value), "{value}");

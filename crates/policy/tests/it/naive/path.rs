@@ -15,8 +15,13 @@ struct Path<'a> {
 fn read(text: &str) -> Option<Path<'_>> {
     let mut first = text.chars();
     let drive = first.next().is_some_and(|c| c.is_ascii_alphabetic()) && first.next() == Some(':');
+    let (scheme, rest) = text.split_once(':').unwrap_or_default();
+    let letters = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    let url = letters && (scheme.to_ascii_lowercase() == "file" || rest.starts_with("//"));
     if text.is_empty()
         || drive
+        || url
         || text.starts_with('~')
         || text.chars().any(|c| c == '\\' || c.is_control())
     {
@@ -45,17 +50,21 @@ pub(crate) fn is_inside(path: &str, folder: &str) -> bool {
     }
 }
 
-/// Whether a text of this name is a path.
-fn is_path(name: &str, text: &str) -> bool {
+/// Whether a text begins as a path does.
+fn begins_as_path(text: &str) -> bool {
     let second = text.chars().nth(1) == Some(':');
     let drive = second && text.starts_with(|c: char| c.is_ascii_alphabetic());
-    let begins = text.starts_with(['/', '~', '\\'])
+    text.starts_with(['/', '~', '\\'])
         || text.starts_with("./")
         || text.starts_with("../")
         || text.starts_with("..\\")
         || text.to_ascii_lowercase().starts_with("file:")
-        || drive && text.chars().nth(2).is_some_and(|c| c == '/' || c == '\\');
-    names_path(name) || begins && role(name) != Role::Text
+        || drive && text.chars().nth(2).is_some_and(|c| c == '/' || c == '\\')
+}
+
+/// Whether a text of this name is a path.
+fn is_path(name: &str, text: &str) -> bool {
+    names_path(name) || begins_as_path(text) && role(name) != Role::Text
 }
 
 /// The texts of a value with the names above them, and how deep each stands.
@@ -69,7 +78,12 @@ fn texts(name: &str, value: &Json, depth: usize, out: &mut Vec<(String, Option<S
     match value {
         Json::String(text) => out.push((name.to_owned(), Some(text.clone()))),
         Json::Array(list) => list.iter().for_each(|one| texts(name, one, depth + 1, out)),
-        Json::Object(map) => map.iter().for_each(|(name, one)| texts(name, one, depth + 1, out)),
+        Json::Object(map) => map.iter().for_each(|(name, one)| {
+            if begins_as_path(name) {
+                out.push(("path".to_owned(), Some(name.clone())));
+            }
+            texts(name, one, depth + 1, out);
+        }),
         _ => {}
     }
 }
