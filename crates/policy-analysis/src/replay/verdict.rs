@@ -116,11 +116,14 @@ impl Judge<'_> {
         let unknown = |one: &ArgumentPredicate| {
             masked.as_ref().is_none_or(|all| all.iter().any(|value| reads(one, value)))
         };
-        if self.speaks_of(call, |matches| matches.arguments.iter().any(unknown))
-            && self.decide(&Query { arguments: None, ..*query }, call)?.verdict()
-                != decision.verdict()
-        {
-            return Err(NotJudged::Arguments);
+        let reads_unknown = |matches: &Match| matches.arguments.iter().any(unknown);
+        if self.speaks_of(call, reads_unknown) {
+            let strict = self.decide(&Query { arguments: None, ..*query }, call)?;
+            if strict.verdict() != decision.verdict()
+                || is_for_want_of_a_rule(&strict) && self.may_be_allowed(query, &unknown)
+            {
+                return Err(NotJudged::Arguments);
+            }
         }
         let labels =
             |matches: &Match| !matches.confidentiality.is_empty() || !matches.integrity.is_empty();
@@ -153,14 +156,18 @@ impl Judge<'_> {
     fn speaks_of(&self, call: &RecordedCall, such: impl Fn(&Match) -> bool) -> bool {
         let rules = self.draft.candidate_rules(call.capability.as_str());
         let limits = self.draft.limits().iter().map(|limit| &limit.matches);
-        let mut all: Vec<&Match> = rules.map(|rule| &rule.matches).chain(limits).collect();
-        while let Some(one) = all.pop() {
-            if such(one) {
-                return true;
-            }
-            all.extend(one.nested());
-        }
-        false
+        rules.map(|rule| &rule.matches).chain(limits).any(|matches| any_part(matches, &such))
+    }
+
+    /// Whether an allow rule would apply if what is not known were as it wants it.
+    fn may_be_allowed(
+        &self,
+        query: &Query<'_>,
+        unknown: &dyn Fn(&ArgumentPredicate) -> bool,
+    ) -> bool {
+        let rules = self.draft.candidate_rules(query.capability.id().as_str());
+        let mut allowing = rules.filter(|rule| rule.effect == Effect::Allow);
+        allowing.any(|rule| loosened(&rule.matches, unknown).applies_to(query) != Truth::No)
     }
 
     /// The rule that gives the verdict, or the reason where no rule does.
@@ -183,6 +190,36 @@ impl Judge<'_> {
             None => primary.as_str().to_owned(),
         }
     }
+}
+
+/// What is left of a match where its conditions on what is not known hold.
+fn loosened(matches: &Match, unknown: &dyn Fn(&ArgumentPredicate) -> bool) -> Match {
+    let mut out = matches.clone();
+    out.arguments.retain(|one| !unknown(one));
+    out.any = matches.any.iter().map(|one| loosened(one, unknown)).collect();
+    for excluded in [&mut out.not, &mut out.unless] {
+        let is_known = |one: &Match| !any_part(one, |part| part.arguments.iter().any(unknown));
+        *excluded = excluded.take().filter(|one| is_known(one));
+    }
+    out
+}
+
+/// Whether a match, or one nested in it, is such a one.
+fn any_part(matches: &Match, such: impl Fn(&Match) -> bool) -> bool {
+    let mut all = vec![matches];
+    while let Some(one) = all.pop() {
+        if such(one) {
+            return true;
+        }
+        all.extend(one.nested());
+    }
+    false
+}
+
+/// Whether nothing but the want of a rule denies the call.
+fn is_for_want_of_a_rule(decision: &Decision) -> bool {
+    let mut denials = decision.contributions().iter().filter(|said| said.verdict == Verdict::Deny);
+    denials.all(|said| said.reason == ReasonCode::NoMatchingRule)
 }
 
 /// Whether a condition reads a value that was masked. One on paths alone reads no text for people.

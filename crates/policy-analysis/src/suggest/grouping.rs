@@ -28,8 +28,26 @@ struct GroupKey {
 /// The calls of one rule.
 #[derive(Debug, Default)]
 struct Group {
-    tools: BTreeSet<CapabilityId>,
-    examples: Vec<(Example, Vec<DecidingValue>)>,
+    examples: Vec<GroupExample>,
+}
+
+/// A call of a group.
+#[derive(Debug)]
+struct GroupExample {
+    tool: CapabilityId,
+    example: Example,
+    values: Vec<DecidingValue>,
+}
+
+impl GroupExample {
+    /// What another call must have in common with it to support it: what decides where it goes, and
+    /// where nothing does, the tool.
+    fn support(&self) -> String {
+        match support_words(&self.values) {
+            words if words.is_empty() => self.tool.to_string(),
+            words => words,
+        }
+    }
 }
 
 pub(super) fn suggestions(evidence: Evidence, mut left_out: LeftOutByReason) -> Suggestions {
@@ -40,8 +58,8 @@ pub(super) fn suggestions(evidence: Evidence, mut left_out: LeftOutByReason) -> 
                 Err(reason) => leave_out(&mut left_out, reason, &example.id),
                 Ok((key, values)) => {
                     let group = groups.entry(key).or_default();
-                    group.tools.insert(id.clone());
-                    group.examples.push((example.clone(), values));
+                    let (tool, example) = (id.clone(), example.clone());
+                    group.examples.push(GroupExample { tool, example, values });
                 }
             }
         }
@@ -103,23 +121,23 @@ fn supported(key: &GroupKey, group: Group, left_out: &mut LeftOutByReason) -> Gr
     }
     let mut runs: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     let mut clean: BTreeSet<String> = BTreeSet::new();
-    for (example, values) in &group.examples {
-        let words = support_words(values);
-        if !example.after_untrusted {
+    for one in &group.examples {
+        let words = one.support();
+        if !one.example.after_untrusted {
             clean.insert(words.clone());
         }
-        runs.entry(words).or_default().insert(&example.run);
+        runs.entry(words).or_default().insert(&one.example.run);
     }
     let counts: BTreeMap<String, usize> =
         runs.iter().map(|(words, runs)| (words.clone(), runs.len())).collect();
-    let mut out = Group { tools: group.tools, examples: Vec::new() };
-    for (example, values) in group.examples {
-        let words = support_words(&values);
+    let mut out = Group::default();
+    for one in group.examples {
+        let words = one.support();
         let again = counts.get(&words).is_some_and(|runs| *runs > 1);
-        if !example.after_untrusted || again || clean.contains(&words) {
-            out.examples.push((example, values));
+        if !one.example.after_untrusted || again || clean.contains(&words) {
+            out.examples.push(one);
         } else {
-            leave_out(left_out, ExclusionReason::OnceAfterUntrusted, &example.id);
+            leave_out(left_out, ExclusionReason::OnceAfterUntrusted, &one.example.id);
         }
     }
     out
@@ -132,16 +150,17 @@ fn rule(
     left_out: &mut LeftOutByReason,
 ) -> Option<SuggestedRule> {
     let mut matches = Match::default();
-    let tools = group.tools.iter().filter_map(|id| Pattern::parse(id.as_str()).ok());
+    let tools: BTreeSet<&str> = group.examples.iter().map(|one| one.tool.as_str()).collect();
+    let tools = tools.into_iter().filter_map(|id| Pattern::parse(id).ok());
     matches.capability = tools.collect();
     for (number, place) in key.places.iter().enumerate() {
         let mut seen = SeenValues::default();
-        for value in group.examples.iter().filter_map(|(_, values)| values.get(number)) {
+        for value in group.examples.iter().filter_map(|one| one.values.get(number)) {
             seen.add(value);
         }
         if constrain(&mut matches, place, &seen).is_none() {
-            for (example, _) in &group.examples {
-                leave_out(left_out, ExclusionReason::NoPattern, &example.id);
+            for one in &group.examples {
+                leave_out(left_out, ExclusionReason::NoPattern, &one.example.id);
             }
             return None;
         }
@@ -153,8 +172,8 @@ fn rule(
     let mut rule = Rule::new(name, effect);
     rule.matches = matches;
     rule.reason = reason(key).to_owned();
-    let after_untrusted = group.examples.iter().filter(|(one, _)| one.after_untrusted).count();
-    let named = group.examples.iter().take(MAX_NAMED).map(|(one, _)| one.id.clone());
+    let after_untrusted = group.examples.iter().filter(|one| one.example.after_untrusted).count();
+    let named = group.examples.iter().take(MAX_NAMED).map(|one| one.example.id.clone());
     Some(SuggestedRule {
         rule,
         calls: group.examples.len(),

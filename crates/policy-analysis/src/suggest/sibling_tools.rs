@@ -132,8 +132,8 @@ impl UsedTools {
         self.after_untrusted += examples.iter().filter(|one| one.after_untrusted).count();
         let room = MAX_NAMED.saturating_sub(self.named.len());
         self.named.extend(examples.iter().take(room).map(|one| one.id.clone()));
-        self.runs.extend(examples.iter().map(|one| one.run.clone()));
         if is_supported(examples) {
+            self.runs.extend(examples.iter().map(|one| one.run.clone()));
             self.tools += 1;
             self.bounds.widen(capability);
         }

@@ -246,9 +246,13 @@ fn what_the_log_does_not_hold_is_said_and_not_guessed() {
     let mut log = Log::new();
     log.done(&masked(read("/home/[NAME_1]/a")));
     assert!(matches!(log.history.calls()[0].arguments, RecordedArguments::Redacted(_)));
-    let inside = "{ arguments = [{ at = \"/path\", inside = \"/home\" }] }";
-    let by_path = log.replayed(&rule("home", "allow", inside));
-    assert_eq!(by_path.not_judged[&NotJudged::Arguments], 1, "{by_path:?}");
+    let inside =
+        |folder: &str| format!("{{ arguments = [{{ at = \"/path\", inside = \"{folder}\" }}] }}");
+    for folder in ["/home/ana", "/home"] {
+        let by_path = log.replayed(&rule("home", "allow", &inside(folder)));
+        assert_eq!(by_path.not_judged[&NotJudged::Arguments], 1, "{folder}: {by_path:?}");
+    }
+    let by_path = log.replayed(&rule("home", "allow", &inside("/home")));
     assert!(by_path.summary().contains("1 call cannot be judged again"), "{}", by_path.summary());
     // A draft that does not look at arguments can judge it.
     let all = log.replayed(&rule("all", "allow", "{}"));
@@ -385,6 +389,22 @@ fn one_write_after_untrusted_data_is_no_evidence_and_two_runs_are() {
     let text = policy_text(&twice);
     assert!(text.contains("inside = [\"/home/ana/work\"]"), "{text}");
     assert!(!text.contains("elsewhere"), "{text}");
+}
+
+#[test]
+fn a_tool_that_only_an_injected_call_used_is_in_no_rule() {
+    let mut log = Log::new();
+    log.done(&write("/home/ana/work/a.md"));
+    log.done(&Made::new("notes.add", json!({ "text": "milk" })));
+    log.taint("run_2");
+    let append = json!({ "path": "/home/ana/elsewhere/x", "content": "y" });
+    log.done(&Made::new("files.append", append).in_run("run_2"));
+    log.done(&Made::new("memory.wipe", json!({})).in_run("run_2"));
+    let suggestions = log.suggestions();
+    assert_eq!(suggestions.left_out[&ExclusionReason::OnceAfterUntrusted].calls, 2);
+    let text = policy_text(&suggestions);
+    assert!(text.contains("files.write") && text.contains("notes.add"), "{text}");
+    assert!(!text.contains("files.append") && !text.contains("memory.wipe"), "{text}");
 }
 
 #[test]
