@@ -60,7 +60,14 @@ impl GroupCommit {
         // Whoever has the writer may have taken the batch: its lock is waited for.
         self.with(|writer| {
             let deferred = self.deferred.load(Ordering::Acquire);
-            writer.work();
+            // Batches before the deferred ones may fill more than one group. At least one of those that
+            // wait now goes with each, so that this ends however many come meanwhile.
+            for _ in 0..self.queue.len() {
+                writer.work();
+                if self.queue.is_empty() {
+                    break;
+                }
+            }
             self.committed.store(deferred, Ordering::Release);
         });
     }

@@ -234,6 +234,11 @@ impl Queue {
     }
 
     /// Whether nothing waits.
+    /// How many batches wait.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.lock().map_or(0, |waiting| waiting.work.len())
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.lock().is_ok_and(|waiting| waiting.work.is_empty())
     }

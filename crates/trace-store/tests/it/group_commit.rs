@@ -62,6 +62,20 @@ fn a_batch_that_is_deferred_goes_with_the_next_and_is_seen_by_whoever_reads() {
 }
 
 #[test]
+fn a_batch_that_is_deferred_behind_many_is_seen_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = open(&folder.path().join("ledger.db"));
+    for round in 1..=3 {
+        let first = (round - 1) * 2_001;
+        let before: Vec<_> =
+            (0..2_000).map(|n| ledger.commit(numbered(first + n, Durability::Os))).collect();
+        let deferred = ledger.commit(numbered(first + 2_000, Durability::Os)).defer();
+        assert_eq!(ledger.head().unwrap().size, round * 2_001, "of all groups before it");
+        assert!(deferred.is_done() && before.into_iter().all(|ticket| ticket.is_done()));
+    }
+}
+
+#[test]
 fn a_batch_that_is_deferred_is_committed_when_nothing_comes_and_at_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
