@@ -47,7 +47,8 @@ pub(super) fn run(args: &Allow) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Failed, "allow.no_rule", message)
             .next(format!("`weaver trace why {}` tells what stopped it", call.id)));
     }
-    if args.output.json && args.width.is_none() {
+    let is_asked = !args.sign.yes && questions::has_terminal();
+    if args.output.json && (args.width.is_none() || !args.sign.yes && !is_asked) {
         let all: Vec<_> = candidates.iter().map(as_json).collect();
         output::json(&json!({ "call": call.id, "stopped_by": proposal.stopped_by, "rules": all }))?;
         return Ok(Exit::Ok);
@@ -147,11 +148,21 @@ fn shown(call: &RecordedCall, proposal: &AllowProposal, candidates: &[Candidate]
 fn chosen<'c>(args: &Allow, candidates: &'c [Candidate]) -> Result<Option<&'c Candidate>, Failure> {
     if let Some(width) = args.width {
         let named = candidates.iter().rev().find(|one| one.width <= width);
-        let first = named.or(candidates.first());
-        if !args.sign.yes && questions::has_terminal() {
+        let named = named.ok_or_else(|| {
+            let widths: Vec<&str> = candidates.iter().map(|one| one.width.as_str()).collect();
+            let message =
+                format!("no rule as narrow as `{}` lets this call through", width.as_str());
+            Failure::new(Exit::Failed, "allow.width", message)
+                .next(format!("these do: `--width {}`", widths.join("|")))
+        })?;
+        if !args.sign.yes {
+            if !questions::has_terminal() {
+                output::aside("next: sign the policy with this rule by `--yes`\n");
+                return Ok(None);
+            }
             questions::yes("Sign the policy with this rule?")?;
         }
-        return Ok(first);
+        return Ok(Some(named));
     }
     if !questions::has_terminal() {
         output::aside("next: sign one of them with `--width same|similar|tool --yes`\n");

@@ -119,7 +119,8 @@ impl From<SecretError> for Failure {
     }
 }
 
-/// Output that cannot be written. A reader that went away is no failure: see `cli::main`.
+/// Output that cannot be written. A reader that went away is no failure of a command that only passes
+/// lines on: see `cli::main`.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {

@@ -1,6 +1,7 @@
 //! Writing to the terminal or to a script. Colours go to terminals alone.
 
 use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use owo_colors::OwoColorize as _;
 use serde_json::Value;
@@ -26,11 +27,25 @@ impl OutputFormat {
     }
 }
 
-/// Writes a text to standard output.
+/// Set once nobody reads the output any more.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Writes a text to standard output. Where nobody reads it any more, nothing is written and that is no
+/// error: what the command found still shows in its exit code.
 pub(crate) fn text(text: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            CLOSED.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+/// Whether nobody reads the output any more, for commands that go on until then.
+pub(crate) fn is_closed() -> bool {
+    CLOSED.load(Ordering::Relaxed)
 }
 
 /// Writes one line to standard output.

@@ -184,6 +184,14 @@ fn files_of(of: &ServiceArgs) -> Result<Vec<ServiceFile>, Failure> {
     Ok(Manager::here().files(&plan))
 }
 
+/// Whether these are the bytes of a file that this command wrote, of whatever version: each of them
+/// speaks of the gateway or starts its daemon.
+fn is_own(file: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(file);
+    let marks = ["Weaver, the gateway of ", "<string>daemon</string><string>--config</string>"];
+    marks.iter().any(|mark| text.contains(mark))
+}
+
 fn check_name(name: &str) -> Result<(), Failure> {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     if name.is_empty() || name.len() > 64 || !name.bytes().all(allowed) {
@@ -206,10 +214,17 @@ fn install(of: &ServiceArgs) -> Result<Exit, Failure> {
     // Nothing is written where one of the files is somebody else's.
     for file in &files {
         let place = home.join(&file.place);
-        if fs::read_to_string(&place).is_ok_and(|found| found != file.text) {
+        let found = match fs::read(&place) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            found => found.unwrap_or_default(),
+        };
+        if found != file.text.as_bytes() {
             let message = format!("{} is there already, and is another one", place.display());
-            return Err(Failure::new(Exit::Invalid, "service.exists", message)
-                .next("remove it with `weaver service uninstall`, or take another `--name`"));
+            let next = match is_own(&found) {
+                true => "remove it with `weaver service uninstall`, or take another `--name`",
+                false => "it is not Weaver's; take another `--name`",
+            };
+            return Err(Failure::new(Exit::Invalid, "service.exists", message).next(next));
         }
     }
     for file in &files {
@@ -235,6 +250,11 @@ fn uninstall(of: &ServiceArgs) -> Result<Exit, Failure> {
     if found.is_empty() {
         let message = format!("no service `{}` is installed", of.name);
         return Err(Failure::new(Exit::Unknown, "service.unknown", message));
+    }
+    if let Some(place) = found.iter().find(|place| !is_own(&fs::read(place).unwrap_or_default())) {
+        let message = format!("{} is not Weaver's, and nothing was removed", place.display());
+        return Err(Failure::new(Exit::Invalid, "service.foreign", message)
+            .next("name the service that `weaver service install` wrote: `--name`"));
     }
     for place in found {
         fs::remove_file(&place).map_err(|error| {

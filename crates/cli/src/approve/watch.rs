@@ -28,7 +28,7 @@ pub(super) fn run(args: &Watch) -> Result<Exit, Failure> {
     }
     loop {
         watched.look(args, &place)?;
-        if args.once || !pause() {
+        if args.once || output::is_closed() || !pause() {
             return Ok(Exit::Ok);
         }
     }

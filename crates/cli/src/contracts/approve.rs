@@ -55,10 +55,16 @@ fn in_ledger(
 }
 
 fn in_document(args: &Approve, live: &LiveTools, tools: &[&Capability]) -> Result<Exit, Failure> {
-    let pins: Vec<(CapabilityId, Digest)> = tools
-        .iter()
-        .filter_map(|tool| Some((tool.id().clone(), tool.spec().upstream_digest?)))
-        .collect();
+    let mut pins: Vec<(CapabilityId, Digest)> = Vec::new();
+    for tool in tools {
+        let digest = tool.spec().upstream_digest.ok_or_else(|| {
+            let message =
+                format!("`{}` is no tool of a server, so nothing of it is pinned", tool.id());
+            Failure::new(Exit::Invalid, "contracts.no_digest", message)
+                .next("approve the tools of a server: `weaver contracts approve SURFACE`")
+        })?;
+        pins.push((tool.id().clone(), digest));
+    }
     let edit = document::pin(&live.config.folder, &pins, SystemClock::default().now())?;
     if args.print {
         output::text(&edit.text)?;

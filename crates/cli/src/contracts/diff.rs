@@ -16,15 +16,26 @@ pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
     let mut all = live.standings(&known);
     let named =
         |one: &ContractStanding<'_>| args.tools.iter().any(|id| id == one.tool.id().as_str());
+    let is_listed = |id: &&String| live.tools.keys().any(|live| live.as_str() == **id);
+    if let Some(id) = args.tools.iter().find(|id| !is_listed(id)) {
+        live.whole()?;
+        let message = format!("no server lists a tool `{}`", escape::line(id));
+        return Err(Failure::new(Exit::Unknown, "contracts.unknown_tool", message)
+            .next("`weaver contracts list` shows what there is"));
+    }
     all.retain(|one| if args.tools.is_empty() { one.mismatch() } else { named(one) });
+    let exit = match all.iter().any(ContractStanding::mismatch) {
+        true => Exit::Failed,
+        false => Exit::Ok,
+    };
     if args.output.json {
         output::json(&json!({
-            "ok": true,
+            "ok": exit == Exit::Ok,
             "surface": args.surface,
             "tools": all.iter().map(ContractStanding::as_json).collect::<Vec<_>>(),
             "away": live.away,
         }))?;
-        return Ok(Exit::Ok);
+        return Ok(exit);
     }
     let mut out: String = all.iter().map(told).collect();
     if all.is_empty() {
@@ -32,7 +43,7 @@ pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
     }
     out.push_str(&live.notes());
     output::text(&out)?;
-    Ok(Exit::Ok)
+    Ok(exit)
 }
 
 /// One tool with its changes, line by line.

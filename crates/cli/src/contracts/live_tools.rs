@@ -23,6 +23,8 @@ pub(crate) struct LiveTools {
     pub(crate) policy: PolicySet,
     /// What each server proposes.
     pub(crate) tools: BTreeMap<CapabilityId, Capability>,
+    /// The servers that were asked.
+    pub(super) surface_servers: Vec<UpstreamName>,
     /// Which servers were not there, and why.
     pub(crate) away: BTreeMap<UpstreamName, String>,
     /// Tools that cannot be used, and why.
@@ -51,6 +53,7 @@ impl LiveTools {
             config,
             policy,
             tools: BTreeMap::new(),
+            surface_servers: wanted.iter().map(|server| server.name.clone()).collect(),
             away: BTreeMap::new(),
             left_out: Vec::new(),
         };

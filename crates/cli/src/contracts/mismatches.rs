@@ -1,5 +1,7 @@
 //! `weaver contracts mismatches`.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use weaver_text::escape;
 
@@ -56,10 +58,17 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// What was approved and is not there, of servers that are.
+/// What was approved in the ledger or pinned by the signed contracts and is not there, of servers that
+/// are.
 fn missing(live: &LiveTools, known: &weaver_agent_kernel::Baselines, surface: &str) -> Vec<String> {
-    let approved = known.approved(surface).into_iter();
-    let gone = approved.filter(|id| !live.tools.keys().any(|live| live.as_str() == *id));
+    let asked: Vec<String> = live.surface_servers.iter().map(|name| format!("{name}.")).collect();
+    let contracts = live.policy.contracts().capabilities.iter();
+    let pinned = contracts.filter(|(_, contract)| contract.upstream_digest.is_some());
+    let pinned = pinned.map(|(pattern, _)| pattern.as_str());
+    let pinned = pinned.filter(|id| asked.iter().any(|server| id.starts_with(server.as_str())));
+    let approved: BTreeSet<&str> = known.approved(surface).into_iter().chain(pinned).collect();
+    let gone = approved.into_iter();
+    let gone = gone.filter(|id| !live.tools.keys().any(|live| live.as_str() == *id));
     let away = |id: &str| live.away.keys().any(|name| id.split('.').next() == Some(name.as_str()));
     gone.filter(|id| !away(id)).map(str::to_owned).collect()
 }

@@ -66,6 +66,9 @@ fn follow(mut file: File, path: &Path) -> Result<(), Failure> {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error.into()),
             _ => output::text(&String::from_utf8_lossy(&bytes))?,
         }
+        if output::is_closed() {
+            return Ok(());
+        }
         if is_replaced && let Ok(fresh) = File::open(path) {
             file = fresh;
             continue;

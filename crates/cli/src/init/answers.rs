@@ -56,6 +56,26 @@ impl Answers {
         Ok(Self { posture, tools, leave: wire.leave })
     }
 
+    /// Says that a gateway that is there has a policy of its own, where an answer is about a tool that
+    /// is new to it. Answers about what is there already change nothing.
+    pub(super) fn refuse_new_tools(
+        &self,
+        path: &Path,
+        is_new: impl Fn(&str) -> bool,
+    ) -> Result<(), Failure> {
+        match self.tools.keys().find(|id| is_new(id)) {
+            Some(id) => {
+                let message =
+                    format!("the answer for `{id}` cannot be given to a gateway that is there");
+                Err(refused(path, message).next(format!(
+                    "leave `{id}` out of the answers, and say in the policy what is to become of it: \
+                     `weaver policy edit`"
+                )))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Applies the answers about tools.
     pub(super) fn apply(&self, path: &Path, review: &mut Review) -> Result<(), Failure> {
         for (id, permission) in &self.tools {

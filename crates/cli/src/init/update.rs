@@ -8,6 +8,7 @@ use weaver_gateway::setup::{Changes, Selection, TakenNames, Update};
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock};
 
+use super::answers::Answers;
 use super::args::{Init, Update as Args};
 use super::{ask, found_servers, questions, secrets};
 use crate::output::OutputFormat;
@@ -28,10 +29,25 @@ pub(super) fn again(args: &Init, dir: &Path) -> Result<Exit, Failure> {
         output: Json { json: args.output.json },
     };
     output::aside(&format!("{} is there already: taking in what is new\n", dir.display()));
-    run(&update)
+    let answers = args.answers.as_deref().map(Answers::read).transpose()?.unwrap_or_default();
+    let answers_file = args.answers.as_deref();
+    take_in(&update, &Reservations { answers, answers_file, leave_secrets: args.leave_secrets })
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    take_in(args, &Reservations::default())
+}
+
+/// What is not taken in although it is new.
+#[derive(Default)]
+struct Reservations<'a> {
+    answers: Answers,
+    /// Where the answers come from.
+    answers_file: Option<&'a Path>,
+    leave_secrets: bool,
+}
+
+fn take_in(args: &Args, reservations: &Reservations<'_>) -> Result<Exit, Failure> {
     let place = secrets::parse(args.secrets.as_deref())?.unwrap_or_default();
     let file = config_path::absolute(args.config.as_deref())?;
     let now = SystemClock::default().now();
@@ -39,6 +55,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let files = update.unknown_servers(found_servers::files(&args.from)?);
     let taken = TakenNames { servers: update.names(), variables: update.variables() };
     let mut selection = found_servers::selection(&files, &taken);
+    for name in &reservations.answers.leave {
+        selection.leave_out(name, "your answers leave it where it is");
+    }
+    if reservations.leave_secrets {
+        selection = selection.without_secrets();
+    }
     output::aside(&found_servers::told(&files, &selection));
     let servers = update.listing_servers(&selection)?;
     output::aside(&format!("starting {} servers …\n", servers.len()));
@@ -46,9 +68,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     for (name, problem) in &changes.away {
         selection.leave_out(name.as_str(), &format!("it did not start: {problem}"));
     }
-    let report = UpdateReport { config: &file, selection: &selection, changes: &changes };
+    let report =
+        UpdateReport { config: &file, selection: &selection, changes: &changes, is_signed: false };
     output::aside(&report.text());
-    if selection.servers.is_empty() && changes.new.is_empty() {
+    let is_new = |id: &str| changes.new.keys().any(|one| one.as_str() == id);
+    if let Some(path) = reservations.answers_file {
+        reservations.answers.refuse_new_tools(path, is_new)?;
+    }
+    let nothing_new = selection.servers.is_empty() && changes.new.is_empty();
+    // JSON alone says what it would do, and nothing is written.
+    if nothing_new || args.output.json && !args.yes {
         return report.print(args.output.format());
     }
     if !args.yes {
@@ -67,7 +96,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     };
     let key = key_file.open(&passphrase)?;
     secrets::store(place, &mut selection);
-    let report = UpdateReport { config: &file, selection: &selection, changes: &changes };
+    let report =
+        UpdateReport { config: &file, selection: &selection, changes: &changes, is_signed: true };
     update.apply(&selection, &changes, &key, now)?;
     report.print(args.output.format())
 }
@@ -77,6 +107,8 @@ struct UpdateReport<'a> {
     config: &'a Path,
     selection: &'a Selection,
     changes: &'a Changes,
+    /// Whether it is taken in and signed.
+    is_signed: bool,
 }
 
 impl UpdateReport<'_> {
@@ -124,13 +156,14 @@ impl UpdateReport<'_> {
     }
 
     fn print(&self, format: OutputFormat) -> Result<Exit, Failure> {
-        let Self { config, selection, changes } = self;
+        let Self { config, selection, changes, is_signed } = self;
         let exit = if changes.changed.is_empty() { Exit::Ok } else { Exit::Failed };
         let servers: Vec<&str> = selection.servers.iter().map(|one| one.name.as_str()).collect();
         if format == OutputFormat::Json {
             output::json(&json!({
                 "config": config.display().to_string(),
                 "servers": servers,
+                "signed": is_signed,
                 "tools": changes.new.keys().collect::<Vec<_>>(),
                 "changed": changes.changed,
                 "raised": changes.raised,

@@ -24,9 +24,9 @@ pub(super) fn run(args: &Ask) -> Result<Exit, Failure> {
         output::text(&words(&answer))?;
     }
     let as_expected = match (args.expect, &answer) {
-        (None, _)
-        | (Some(ExpectedAnswer::Yes), Reachability::Reachable { .. })
-        | (Some(ExpectedAnswer::No), Reachability::Unreachable { .. }) => true,
+        (None, _) | (Some(ExpectedAnswer::Yes), Reachability::Reachable { .. }) => true,
+        // A question about nothing is most often a wrong name, and answers none.
+        (Some(ExpectedAnswer::No), Reachability::Unreachable { capabilities }) => *capabilities > 0,
         (Some(_), _) => false,
     };
     Ok(if as_expected { Exit::Ok } else { Exit::Failed })

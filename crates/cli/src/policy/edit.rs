@@ -1,5 +1,8 @@
 //! `weaver policy edit`: the policy in an editor, looked at with every save, signed at the end.
 
+use std::cell::Cell;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -11,7 +14,7 @@ use weaver_policy::MAX_BYTES;
 use weaver_policy_analysis::history::CallHistory;
 use weaver_policy_analysis::{Catalogue, lint};
 use weaver_text::escape;
-use weaver_types::{Clock as _, OsRandom, SystemClock, random_text};
+use weaver_types::{Clock as _, OsRandom, SystemClock, Timestamp, random_text};
 
 use super::args::Edit;
 use super::{history, replay, signing};
@@ -20,6 +23,8 @@ use crate::{Exit, Failure, config_path, output};
 
 /// How often a save is looked for while the editor runs.
 const POLL: Duration = Duration::from_millis(300);
+/// How many texts that were not signed are kept side by side.
+const MAX_KEPT: usize = 100;
 /// Editors that have the terminal to themselves: what is found is told when they end.
 const IN_TERMINAL: [&str; 12] =
     ["vi", "vim", "nvim", "nano", "pico", "emacs", "ed", "micro", "hx", "helix", "kak", "joe"];
@@ -30,6 +35,13 @@ pub(super) fn run(args: &Edit) -> Result<Exit, Failure> {
     let revision = PolicyRevision::open(&file, now)?;
     let history = history::read(&revision.config().store, args.since, now).ok();
     let draft = Draft::new(&revision, history, args.since)?;
+    edited(args, &draft, now).map_err(|failure| draft.kept_after(failure))
+}
+
+/// Lets the person edit until the text is signed or given up. On an error the text is as it was saved
+/// last.
+fn edited(args: &Edit, draft: &Draft<'_>, now: Timestamp) -> Result<Exit, Failure> {
+    let revision = draft.revision;
     loop {
         draft.edit()?;
         let text = draft.text()?;
@@ -44,8 +56,7 @@ pub(super) fn run(args: &Edit) -> Result<Exit, Failure> {
         if args.sign.yes || !questions::has_terminal() {
             if !sound {
                 let message = "the policy has errors, and nothing was signed";
-                return Err(Failure::new(Exit::Invalid, "policy.edit", message)
-                    .next(format!("your text is kept in {}", draft.keep()?.display())));
+                return Err(Failure::new(Exit::Invalid, "policy.edit", message));
             }
             if !args.sign.yes {
                 let kept = draft.keep()?;
@@ -61,8 +72,9 @@ pub(super) fn run(args: &Edit) -> Result<Exit, Failure> {
                 _ => continue,
             }
         }
-        let version = args.sign.sign(&revision, &text, now)?;
-        return signing::report(&revision, version, args.output.format());
+        let version = args.sign.sign(revision, &text, now)?;
+        draft.is_signed.set(true);
+        return signing::report(revision, version, args.output.format());
     }
 }
 
@@ -72,6 +84,7 @@ struct Draft<'r> {
     history: Option<CallHistory>,
     span: Duration,
     path: PathBuf,
+    is_signed: Cell<bool>,
 }
 
 impl<'r> Draft<'r> {
@@ -85,7 +98,7 @@ impl<'r> Draft<'r> {
         // Beside the configuration, so that nobody else reads or writes it.
         let path = revision.config().base().join(format!(".{name}.toml"));
         std::fs::write(&path, revision.text()).map_err(|error| unwritable(&path, &error))?;
-        Ok(Self { revision, history, span, path })
+        Ok(Self { revision, history, span, path, is_signed: Cell::new(false) })
     }
 
     fn text(&self) -> Result<String, Failure> {
@@ -170,11 +183,43 @@ impl<'r> Draft<'r> {
         out
     }
 
-    /// Keeps the text where it can be found again.
+    /// The failure, and where the text is kept that it would have cost.
+    fn kept_after(&self, failure: Failure) -> Failure {
+        let is_changed =
+            std::fs::read(&self.path).is_ok_and(|bytes| bytes != self.revision.text().as_bytes());
+        if self.is_signed.get() || !is_changed {
+            return failure;
+        }
+        let kept = match self.keep() {
+            Ok(kept) => format!("your text is kept in {}", kept.display()),
+            Err(error) => format!("your text could not be kept: {}", error.message),
+        };
+        let next = match &failure.next {
+            Some(next) => format!("{next}; {kept}"),
+            None => kept,
+        };
+        failure.next(next)
+    }
+
+    /// Keeps the text where it can be found again, beside what was kept before.
     fn keep(&self) -> Result<PathBuf, Failure> {
-        let kept = self.revision.config().base().join("policy-draft.toml");
-        std::fs::copy(&self.path, &kept).map_err(|error| unwritable(&kept, &error))?;
-        Ok(kept)
+        let folder = self.revision.config().base();
+        let names = (2..MAX_KEPT).map(|number| format!("policy-draft-{number}.toml"));
+        let mut names = std::iter::once("policy-draft.toml".to_owned()).chain(names);
+        let kept = names.find_map(|name| {
+            let path = folder.join(name);
+            let made = File::options().write(true).create_new(true).open(&path);
+            let is_there = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
+            (!made.as_ref().is_err_and(is_there)).then_some((path, made))
+        });
+        let (path, made) = kept.ok_or_else(|| {
+            let message = format!("{MAX_KEPT} drafts are kept in {} already", folder.display());
+            Failure::new(Exit::Invalid, "policy.drafts", message).next("remove old ones")
+        })?;
+        let copied =
+            made.and_then(|mut file| io::copy(&mut File::open(&self.path)?, &mut file).map(drop));
+        copied.map_err(|error| unwritable(&path, &error))?;
+        Ok(path)
     }
 }
 

@@ -94,7 +94,11 @@ impl LastDay {
         let mut calls: Vec<Call> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for facts in events.iter().rev() {
-            let Some(id) = facts.call() else { continue };
+            // To look at a result again is no call of its tool.
+            let Some(id) = facts.call().filter(|_| facts.kind() != Some(EventKind::HandleResolved))
+            else {
+                continue;
+            };
             let place = *places.entry(id.to_owned()).or_insert_with(|| {
                 calls.push(Call { id: id.to_owned(), ..Call::default() });
                 calls.len() - 1

@@ -99,11 +99,22 @@ fn a_changed_tool_is_found_approved_in_the_document_and_signed() {
     assert_eq!((&found[0]["id"], &found[0]["status"]), (&json!("bad.note"), &json!("changed")));
     assert_eq!(found[0]["approved_digest"], json!(digest("honest", "note")));
     let run = contracts(&folder, &["diff"]);
-    assert!(run.code == 0 && run.out.contains("how is not known"), "{run:?}");
+    assert!(run.code == 1 && run.out.contains("how is not known"), "{run:?}");
+    let run = contracts(&folder, &["diff", "bad.raed_note"]);
+    assert!(run.code == 7 && run.err.contains("no server lists a tool"), "{run:?}");
     let run = contracts(&folder, &["approve", "kernel", "bad.note"]);
     assert!(run.code == 0 && run.out.contains("version 3"), "{run:?}");
     folder.sign("contracts");
     assert_eq!(contracts(&folder, &["mismatches", "--surface", "bad"]).code, 0);
+    // A tool that is pinned and gone is missed.
+    let pinned = std::fs::read_to_string(folder.path("policy/contracts.toml")).unwrap();
+    let gone = format!("[capabilities.\"bad.gone\"]\nupstream_digest = \"{}\"\n", digest("honest", "echo"));
+    folder.write("policy/contracts.toml", &format!("{pinned}\n{gone}"));
+    folder.sign("contracts");
+    let run = contracts(&folder, &["mismatches", "--json"]);
+    assert_eq!((run.code, &run.json()["missing"]), (1, &json!(["bad.gone"])), "{run:?}");
+    folder.write("policy/contracts.toml", &pinned);
+    folder.sign("contracts");
     let run = contracts(&folder, &["approve", "bad", "nothing", "--json"]);
     assert!(run.code == 7 && run.err.contains("contracts.unknown_tool"), "{run:?}");
     // What is written in a way that is not understood is left alone.

@@ -109,6 +109,14 @@ fn a_held_call_becomes_a_rule_with_an_exception() {
     let replay = shown["rules"][0]["replay"].as_str().unwrap();
     assert!(replay.contains("allowed 1 that were held"), "{shown}");
     let before = home.read(".config/weaver/policy/policy.toml");
+    // Without a terminal nothing is signed that nobody said yes to, and nothing wider than what was
+    // named: a note says to nobody where it goes, so the narrowest rule is about all of them.
+    assert_eq!(shown["rules"].as_array().unwrap().len(), 1, "{shown}");
+    let run = signing(&home, &passphrase, "", &format!("allow {call} --width tool"));
+    assert!(run.code == 0 && run.err.contains("by `--yes`"), "{run:?}");
+    let run = signing(&home, &passphrase, "", &format!("allow {call} --width same --yes"));
+    assert!(run.code == 1 && run.err.contains("--width tool"), "{run:?}");
+    assert_eq!(home.read(".config/weaver/policy/policy.toml"), before);
     let run = signing(&home, &passphrase, "", &format!("allow {call} --width tool --yes"));
     assert_eq!(run.code, 0, "{run:?}");
     let after = home.read(".config/weaver/policy/policy.toml");
@@ -200,6 +208,12 @@ fn an_edited_policy_is_looked_at_and_signed() {
     let run = signing(&home, &passphrase, broken, "policy edit --yes");
     assert!(run.code == 3 && run.err.contains("unknown effect"), "{run:?}");
     assert_eq!(home.read(".config/weaver/policy/policy.toml"), text);
+    assert!(home.read(".config/weaver/policy-draft.toml").contains("alow"));
+    // Nor is a text lost that could not be signed, beside the one that was kept before.
+    let editor = "sed -i 's/the agent may read/the agent can read/'";
+    let run = signing(&home, "another passphrase", editor, "policy edit --yes");
+    assert!(run.code == 6 && run.err.contains("your text is kept in"), "{run:?}");
+    assert!(home.read(".config/weaver/policy-draft-2.toml").contains("the agent can read"));
     assert!(home.read(".config/weaver/policy-draft.toml").contains("alow"));
     let nothing = signing(&home, &passphrase, "true", "policy edit --yes");
     assert!(nothing.code == 0 && nothing.err.contains("nothing was changed"), "{nothing:?}");

@@ -100,6 +100,17 @@ fn a_service_is_written_once_and_tells_its_manager_when_it_is_ready() {
     assert!(service("uninstall").status.success());
     assert!(!file("service").exists() && !file("socket").exists());
     assert!(!service("uninstall").status.success(), "there is none any more");
+    for (kind, foreign) in
+        [("service", b"[Unit]\nDescription=mine\n".to_vec()), ("socket", vec![255, 254])]
+    {
+        fs::write(file(kind), &foreign).unwrap();
+        for verb in ["install", "uninstall"] {
+            let run = service(verb);
+            assert!(!run.status.success(), "{verb}: {run:?}");
+            assert_eq!(fs::read(file(kind)).unwrap(), foreign, "{verb}");
+        }
+        fs::remove_file(file(kind)).unwrap();
+    }
     let notify = folder.path("notify");
     let socket = UnixDatagram::bind(&notify).unwrap();
     socket.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();

@@ -249,6 +249,8 @@ fn ask_gives_a_witness_that_decide_confirms() {
     assert_eq!(policy(&folder, &[&without[..], &["--expect", "yes"]].concat(), "").code, 1);
     let known = ["ask", "--known-principals", "--impact", "write", "--expect", "no"];
     assert_eq!(policy(&folder, &known, "").code, 0);
+    let nothing = ["ask", "--capability", "docs.wriet", "--expect", "no"];
+    assert_eq!(policy(&folder, &nothing, "").code, 1, "nothing was asked");
     let wrong = policy(&folder, &["ask", "--class", "dangerous"], "");
     assert_eq!(wrong.code, 2);
     assert!(wrong.err.contains("destructive"), "{wrong:?}");

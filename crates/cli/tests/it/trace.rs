@@ -93,6 +93,14 @@ fn one_changed_byte_is_found_and_named() {
     assert!(run.err.contains("event 7 is bad") && run.err.contains("event.commitment"), "{run:?}");
     let run = trace(&folder, &["verify", "--json"]);
     assert_eq!((run.code, &run.json()["first_bad_event"]), (1, &7.into()));
+    // Also where nobody reads what is printed.
+    let weaver = env!("CARGO_BIN_EXE_weaver");
+    let line = format!(
+        "('{weaver}' trace verify --json --store '{}'; echo $? >&2) | true",
+        path.display()
+    );
+    let told = std::process::Command::new("sh").args(["-c", &line]).output().unwrap().stderr;
+    assert_eq!(String::from_utf8_lossy(&told).trim(), "1");
 }
 
 #[test]

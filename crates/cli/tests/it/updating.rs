@@ -119,6 +119,36 @@ fn what_is_new_beside_a_change_is_signed_and_the_change_is_not() {
     assert_eq!(gateway.verdicts(&["get_note", "get_tag"]), ["deny", "allow"]);
 }
 
+#[test]
+fn answers_and_reservations_hold_for_a_gateway_that_is_there() {
+    let gateway = Gateway::of(&[tool("get_note", "Gets a note.")]);
+    let home = &gateway.home;
+    let mut other = server("good", json!({}));
+    other["env"]["API_TOKEN"] = json!("tok-4fz81kqp93mx");
+    home.write("new.json", &json!({ "mcpServers": { "old": other } }).to_string());
+    let init = |more: &str| {
+        let mut command = home.command(Path::new("/bin/sh"));
+        let weaver = env!("CARGO_BIN_EXE_weaver");
+        let from = format!("--from ../new.json {more} --passphrase-fd 3 3< ../pass");
+        Run::of(command.args(["-c", &format!("exec '{weaver}' init {from}")]).output().unwrap())
+    };
+    let config = home.read(".config/weaver/weaver.toml");
+    let missing = init("--answers ../nowhere.json");
+    assert!(missing.code == 3 && missing.err.contains("nowhere.json"), "{missing:?}");
+    home.write("answers.json", r#"{"leave": ["old"]}"#);
+    for reserved in ["--answers ../answers.json", "--yes --leave-secrets", "--json"] {
+        let run = init(reserved);
+        assert_eq!(run.code, 0, "{reserved}: {run:?}");
+        assert_eq!(home.read(".config/weaver/weaver.toml"), config, "{reserved}: {run:?}");
+    }
+    let would = init("--json").json();
+    assert_eq!((&would["servers"], &would["signed"]), (&json!(["old"]), &json!(false)), "{would}");
+    home.write("answers.json", r#"{"tools": {"old.echo": "deny"}}"#);
+    let new_tool = init("--answers ../answers.json");
+    assert!(new_tool.code == 3 && new_tool.err.contains("weaver policy edit"), "{new_tool:?}");
+    assert_eq!(home.read(".config/weaver/weaver.toml"), config);
+}
+
 /// The posture of the setup bounds what comes later, too: what may do more than read, or write here,
 /// waits for a person, however it came in.
 #[test]

@@ -119,7 +119,9 @@ pub fn allow(set: &PolicySet, call: &RecordedCall) -> Result<AllowProposal, NotA
     };
     let values = deciding(arguments, sink, capability.spec().effects);
     let mut rules: Vec<(AllowWidth, Rule)> = Vec::new();
-    for width in AllowWidth::ALL {
+    // Where nothing decides where the call goes, the narrowest rule is already about every call.
+    let widths = AllowWidth::ALL.into_iter();
+    for width in widths.filter(|width| !values.is_empty() || *width == AllowWidth::Tool) {
         let Some(matches) = matching(call, &values, width) else { continue };
         if rules.iter().all(|(_, rule)| rule.matches != matches) {
             let mut rule = Rule::new(name(call, width), Effect::Allow);
