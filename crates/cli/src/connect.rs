@@ -7,11 +7,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use weaver_gateway::clients::{
-    Client, ClientFile, Connection, Connections, Folders, ListedServer, Plan, Scope,
+    Client, ClientFile, ConfigPlace, Connection, Connections, Folders, ListedServer, Plan, Scope,
     ServerTransport, Undo, unified,
 };
 use weaver_gateway::config::{self, Config};
-use weaver_gateway::setup::{SEARCH_PROFILE, matching_server};
+use weaver_gateway::setup::{SEARCH_PROFILE, UNKNOWN_VALUE, matching_server};
 use weaver_text::{escape, suggest};
 use weaver_types::{Clock as _, SystemClock};
 
@@ -34,8 +34,9 @@ pub(super) fn run(args: &Connect) -> Result<Exit, Failure> {
     }
     let governed = |server: &ListedServer| matching_server(server, &place.config).is_some();
     let mut changed = 0_usize;
-    for file in files {
-        // What an earlier one of the same file changed is seen here.
+    for SelectedFile { client, slot } in files {
+        // Read anew: several places may be in one file, and an earlier one of them was changed by now.
+        let file = ClientFile::read(client, slot, &folders)?;
         let plan = place.connections.plan(file, &governed)?;
         let done = plan.is_done();
         if !args.dry_run && !done {
@@ -64,7 +65,8 @@ impl ConnectedGateway {
     pub(super) fn open(named: Option<&Path>) -> Result<Self, Failure> {
         let file = config_path::absolute(named)?;
         // Variables are for the servers, which are not started here.
-        let lookup = |name: &str| Some(std::env::var(name).unwrap_or_else(|_| "unset".to_owned()));
+        let lookup =
+            |name: &str| Some(std::env::var(name).unwrap_or_else(|_| UNKNOWN_VALUE.to_owned()));
         let config = config::load_with(&file, &lookup)?;
         let program = std::env::current_exe().map_err(|error| {
             Failure::new(
@@ -95,12 +97,18 @@ fn client(id: &str) -> Result<&'static Client, Failure> {
     })
 }
 
-/// The files that are to be connected.
+/// A place that is to be connected.
+struct SelectedFile {
+    client: &'static Client,
+    slot: &'static ConfigPlace,
+}
+
+/// The places that are to be connected.
 fn files(
     args: &Connect,
     folders: &Folders,
     place: &ConnectedGateway,
-) -> Result<Vec<ClientFile>, Failure> {
+) -> Result<Vec<SelectedFile>, Failure> {
     let mut files = Vec::new();
     let named = args.clients.iter().map(|id| client(id)).collect::<Result<Vec<_>, _>>()?;
     let all = Client::all().iter().filter(|client| named.is_empty() || named.contains(client));
@@ -128,7 +136,7 @@ fn files(
             };
             if file.servers.iter().any(known) {
                 any = true;
-                files.push(file);
+                files.push(SelectedFile { client, slot });
             }
         }
         // Who names a client wants Weaver in it, whatever it has now.
@@ -137,7 +145,7 @@ fn files(
             let there =
                 slots().find(|slot| slot.scope == Scope::User && slot.file(folders).exists());
             if let Some(slot) = there.or_else(|| slots().next()) {
-                files.push(ClientFile::read(client, slot, folders)?);
+                files.push(SelectedFile { client, slot });
             }
         }
     }

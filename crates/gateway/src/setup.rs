@@ -33,7 +33,7 @@ pub use secret_place::SecretPlace;
 pub use secrets::ExtractedSecret;
 pub use selection::{
     Machine, Origin, SelectedServer, Selection, ServerFolders, SkippedServer, TakenNames,
-    matching_server,
+    UNKNOWN_VALUE, matching_server,
 };
 pub use update::{Changes, Update};
 

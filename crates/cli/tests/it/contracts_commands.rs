@@ -108,7 +108,10 @@ fn a_changed_tool_is_found_approved_in_the_document_and_signed() {
     assert_eq!(contracts(&folder, &["mismatches", "--surface", "bad"]).code, 0);
     // A tool that is pinned and gone is missed.
     let pinned = std::fs::read_to_string(folder.path("policy/contracts.toml")).unwrap();
-    let gone = format!("[capabilities.\"bad.gone\"]\nupstream_digest = \"{}\"\n", digest("honest", "echo"));
+    let gone = format!(
+        "[capabilities.\"bad.gone\"]\nupstream_digest = \"{}\"\n",
+        digest("honest", "echo")
+    );
     folder.write("policy/contracts.toml", &format!("{pinned}\n{gone}"));
     folder.sign("contracts");
     let run = contracts(&folder, &["mismatches", "--json"]);

@@ -32,6 +32,8 @@ mod compile;
 #[cfg(test)]
 mod confine;
 #[cfg(test)]
+mod connecting;
+#[cfg(test)]
 mod contracts_commands;
 #[cfg(test)]
 mod contracts_propose;

@@ -26,20 +26,25 @@ type Stamp = Vec<Option<(u64, SystemTime)>>;
 /// Watches the documents for as long as the gateway serves.
 pub(crate) async fn watch(gateway: Arc<Gateway>) {
     let folder = gateway.config.folder.clone();
-    let mut known = stamp(&folder);
+    // Nothing is known at first: what changed while the gateway was opened is taken in too, and where
+    // nothing did, the documents are those in force.
+    let mut known = None;
     loop {
         tokio::time::sleep(INTERVAL).await;
-        let changed = stamp(&folder);
+        let changed = Some(stamp(&folder));
         if changed == known {
             continue;
         }
         tokio::time::sleep(SETTLED).await;
-        if stamp(&folder) != changed {
+        if Some(stamp(&folder)) != changed {
             continue;
         }
-        known = changed;
-        if let Err(error) = reload(&gateway).await {
-            tracing::error!(%error, "changed documents could not be taken in; the old ones stay in force");
+        match reload(&gateway).await {
+            Ok(()) => known = changed,
+            // Tried again with the next look: a tighter policy must not wait for another change.
+            Err(error) => {
+                tracing::error!(%error, "changed documents could not be taken in; the old ones stay in force until they can");
+            }
         }
     }
 }

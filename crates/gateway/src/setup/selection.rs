@@ -234,6 +234,10 @@ fn free_name(name: &str, client: &str, names: &mut BTreeSet<String>) -> String {
     found
 }
 
+/// What stands for a variable that is known only where the gateway is started, in a configuration that is
+/// read for what it names alone.
+pub const UNKNOWN_VALUE: &str = "unset";
+
 /// The server of a configuration that is this entry of a client: one that is reached in the same
 /// way. A name alone says nothing, since two clients may use one for different servers.
 #[must_use]
@@ -257,7 +261,42 @@ fn is_same(entry: &ServerTransport, upstream: &Transport) -> bool {
             let same_env = plain.all(|(name, value)| own_env.get(name) == Some(value));
             name == program && args == *own && same_env
         }
-        (ServerTransport::Address { url, .. }, Transport::Http { url: own, .. }) => url == own,
+        (
+            ServerTransport::Address { url, headers },
+            Transport::Http { url: own, headers: own_headers, .. },
+        ) => {
+            // Another token is another account.
+            let mut plain = headers.iter().filter(|(_, value)| !value.contains("${"));
+            let same_headers = plain.all(|(name, value)| {
+                let mut same = own_headers.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));
+                same.any(|(_, own)| own == value || own.contains(UNKNOWN_VALUE))
+            });
+            url == own && same_headers
+        }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ServerLogin;
+
+    #[test]
+    fn another_account_at_the_same_address_is_another_server() {
+        let of = |headers: &[(&str, &str)]| {
+            headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let url = "https://mcp.example/mcp".to_owned();
+        let same = |entry: &[(&str, &str)], own: &[(&str, &str)]| {
+            let entry = ServerTransport::Address { url: url.clone(), headers: of(entry) };
+            let (url, login) = (url.clone(), ServerLogin::default());
+            is_same(&entry, &Transport::Http { url, headers: of(own), login })
+        };
+        let work = [("Authorization", "Bearer work")];
+        assert!(same(&[], &work) && same(&[("authorization", "Bearer work")], &work));
+        assert!(same(&[("Authorization", "Bearer ${TOKEN}")], &work));
+        assert!(same(&work, &[("Authorization", "Bearer unset")]), "what it holds is not known");
+        assert!(!same(&[("Authorization", "Bearer personal")], &work) && !same(&work, &[]));
     }
 }
