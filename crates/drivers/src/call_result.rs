@@ -11,8 +11,9 @@ use crate::escape::escape;
 use crate::feature_result;
 use crate::mcp::{CallOutcome, HttpFault, McpError, Method, Reply, RpcError, STRUCTURED, whole};
 
-/// Most of a server's message that an error repeats, in characters.
-const MAX_MESSAGE: usize = 500;
+/// Most of a server's message that an error repeats, in characters. Whoever shows it cuts it further,
+/// after it is redacted: the begin of a secret alone is not known as one.
+const MAX_MESSAGE: usize = 4_096;
 
 /// The most text in the blocks of a result that is kept as it was laid out, in bytes.
 const MAX_TEXT: usize = 1 << 20;

@@ -141,13 +141,18 @@ impl StderrTail {
 
     /// The tail of a child of this configuration.
     pub(crate) fn of(config: &StdioConfig, redactor: Option<Redactor>) -> Self {
-        let own = config.env.iter().filter(|(_, value)| value.len() >= Self::MIN_SECRET);
+        let confined = config.confined.clone();
+        Self { redactor, confined, ..Self::hiding(&config.env) }
+    }
+
+    /// The tail of a child with these variables of its own.
+    pub(crate) fn hiding(env: &BTreeMap<String, String>) -> Self {
+        let own = env.iter().filter(|(_, value)| value.len() >= Self::MIN_SECRET);
         let mut variables: Vec<_> =
             own.map(|(name, value)| (name.clone(), value.clone())).collect();
         // A value may be part of another.
         variables.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
-        let confined = config.confined.clone();
-        Self { variables, redactor, confined, ..Self::default() }
+        Self { variables, ..Self::default() }
     }
 
     /// Takes note of what is kept from the child.
@@ -171,17 +176,14 @@ impl StderrTail {
         kept.drain(..surplus);
     }
 
-    /// What is kept, escaped.
+    /// What is kept without the values of the child's variables, escaped.
     pub(crate) fn text(&self) -> String {
-        escape(self.raw().trim_end())
+        escape(self.without_variables().trim_end())
     }
 
     /// The last lines, redacted first and then cut: a cut secret would not be known as one.
     pub(crate) fn last_lines(&self) -> String {
-        let mut text = self.raw();
-        for (name, value) in &self.variables {
-            text = text.replace(value, &format!("[{name}]"));
-        }
+        let mut text = self.without_variables();
         if let Some(redactor) = &self.redactor {
             text = redactor.mask(&text);
         }
@@ -205,10 +207,21 @@ impl StderrTail {
         Some(escape(&explained))
     }
 
-    fn raw(&self) -> String {
+    fn without_variables(&self) -> String {
         let kept = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes: Vec<u8> = kept.iter().copied().collect();
-        String::from_utf8_lossy(&bytes).into_owned()
+        let mut bytes: Vec<u8> = kept.iter().copied().collect();
+        drop(kept);
+        if bytes.len() == Self::MAX_BYTES {
+            // What is cut at its begin may be the rest of a secret, which no pattern knows.
+            let most = Self::MAX_BYTES / 4;
+            let line = bytes.iter().take(most).position(|byte| *byte == b'\n');
+            bytes.drain(..line.unwrap_or(most));
+        }
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        for (name, value) in &self.variables {
+            text = text.replace(value, &format!("[{name}]"));
+        }
+        text
     }
 }
 
@@ -246,5 +259,22 @@ mod tests {
         tail.push(b"\x1b[31mlast\xff\n");
         let text = tail.text();
         assert!(text.len() < 5000 && text.contains("\\u{1b}[31mlast"), "{text}");
+    }
+
+    #[test]
+    fn no_part_of_a_line_and_no_variable_stands_at_the_begin_of_a_tail() {
+        let env = [("TOKEN".to_owned(), "hunter2-hunter2".to_owned())].into();
+        let tail = StderrTail::hiding(&env);
+        tail.push(b"password=correct-horse-battery\n");
+        // All but the first part of it is still there.
+        tail.push("x".repeat(StderrTail::MAX_BYTES - 24).as_bytes());
+        tail.push(b"\nkey hunter2-hunter2\n");
+        let text = tail.text();
+        assert!(
+            text.starts_with("\\n") || text.starts_with('\n') || text.starts_with('x'),
+            "{text:?}"
+        );
+        assert!(!text.contains("battery") && !text.contains("hunter2"), "{text}");
+        assert!(text.contains("key [TOKEN]"), "{text}");
     }
 }

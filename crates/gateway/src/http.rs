@@ -88,7 +88,9 @@ impl HttpGateway {
     ) -> Result<Self, TlsError> {
         let tls = settings.tls.clone().map(Tls::open).transpose()?;
         let clients = Clients::of_store(&server.config().store);
-        let resource = settings.oauth.clone().map(|oauth| ResourceServer::new(oauth, address));
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let origin = format!("{scheme}://{address}");
+        let resource = settings.oauth.clone().map(|oauth| ResourceServer::new(oauth, &origin));
         let sessions = HttpSessions::default();
         Ok(Self { server, clients, settings, resource, tls, address, sessions, closing })
     }

@@ -18,8 +18,9 @@ use crate::chunk_task::{ChunkTask, Chunks};
 use crate::escape::escape;
 use crate::task;
 
-/// Most of what a server says to an error that the error repeats, in characters.
-const MAX_SAID: usize = 300;
+/// Most of what a server says to an error that the error repeats, in characters. Whoever shows it cuts
+/// it further, after it is redacted.
+const MAX_SAID: usize = 4_096;
 /// The word that says that a secret came back and was taken out.
 pub(super) const MASKED: &str = "secret_masked";
 

@@ -159,7 +159,7 @@ impl Program {
             let told = child::read_launcher_report(&mut stderr, &confined.launcher).await;
             told.map_err(|error| not_started(error.into()))?;
         }
-        let tail = StderrTail::default();
+        let tail = StderrTail::hiding(&config.env);
         // The whole group is killed when the program has ended, and when this future is dropped:
         // what it leaves behind would hold the pipes open.
         let ended = async {

@@ -1,7 +1,6 @@
 //! The resource server: which tokens count, and what a client is told that has none (RFC 9728).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
@@ -36,10 +35,10 @@ struct KnownIssuer {
 }
 
 impl ResourceServer {
-    /// The resource server of a gateway that listens at `address`.
-    pub(crate) fn new(settings: OAuthResource, address: SocketAddr) -> Self {
+    /// The resource server of a gateway that is reached at `origin`.
+    pub(crate) fn new(settings: OAuthResource, origin: &str) -> Self {
         let resource = settings.resource.clone();
-        let resource = resource.unwrap_or_else(|| format!("http://{address}/mcp"));
+        let resource = resource.unwrap_or_else(|| format!("{origin}/mcp"));
         let web = OAuthHttpClient::new(AllowedAddresses::Anywhere)
             .with_authority(settings.authority.clone());
         Self { settings, resource, web, issuers: Mutex::default() }
@@ -184,7 +183,7 @@ mod tests {
         ] {
             let settings =
                 OAuthResource { resource: Some(resource.to_owned()), ..OAuthResource::default() };
-            let server = ResourceServer::new(settings, "127.0.0.1:1".parse().unwrap());
+            let server = ResourceServer::new(settings, "http://127.0.0.1:1");
             assert_eq!(server.metadata_address(), wanted);
             assert_eq!(
                 server.challenge(Some("insufficient_scope"), &BTreeSet::from(["a", "b"])),

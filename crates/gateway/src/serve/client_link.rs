@@ -1,7 +1,7 @@
 //! One client beyond its calls: what it wants to be told, and what it is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::{Map, Value, json};
@@ -9,6 +9,7 @@ use tokio::sync::mpsc::WeakSender;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use weaver_drivers::mcp::{LogLevel, RpcError, ServerList};
+use weaver_types::{OsRandom, random_text};
 
 use super::lines::Outbox;
 use super::message;
@@ -35,7 +36,6 @@ pub(crate) struct ClientLink {
     state: Mutex<LinkState>,
     /// Its calls that are waiting for its answers.
     pub(crate) parked: ParkedCalls,
-    last_id: AtomicU64,
     /// How many read what it is told beside the answers to its requests; `None` where what it is
     /// told and what it is answered come the same way.
     listeners: watch::Sender<Option<usize>>,
@@ -276,7 +276,10 @@ impl ClientLink {
             outbox = self.question_outbox(stream) => outbox.ok_or_else(RpcError::method_not_found)?,
             () = self.left.cancelled() => return Err(gone()),
         };
-        let id = format!("weaver-{}", self.last_id.fetch_add(1, Ordering::Relaxed));
+        // Random, since a client's session outlives the daemon: the answer to what an earlier one asked
+        // must not be taken for that to another question.
+        let id = random_text("weaver-", 12, &OsRandom)
+            .map_err(|error| RpcError::new(-32603, error.to_string()))?;
         let (tell, told) = oneshot::channel();
         {
             let mut state = self.state();

@@ -83,8 +83,9 @@ pub(crate) async fn call(
 pub(crate) fn missing_capability(client: &Client, call: &ClientCall) -> Result<(), RpcError> {
     let Some(refusal) = call.lacking() else { return Ok(()) };
     let firewall = client.gateway.kernel.firewall();
-    let said = escape::line(escape::truncate(&refusal.message, MAX_MESSAGE)).into_owned();
-    let message = firewall.redact_text(&said).text;
+    // Cut last: the begin of a secret is no longer known as one.
+    let said = firewall.redact_text(&refusal.message).text;
+    let message = escape::line(escape::truncate(&said, MAX_MESSAGE)).into_owned();
     let required = refusal.data.as_ref().and_then(|data| data.get("requiredCapabilities"));
     let data = required
         .map(|required| json!({ "requiredCapabilities": firewall.redact_value(required).0 }));

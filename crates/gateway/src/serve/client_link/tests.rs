@@ -54,6 +54,21 @@ async fn each_question_gets_its_own_answer() {
 }
 
 #[tokio::test]
+async fn no_two_links_ask_under_one_id() {
+    let mut ids = BTreeSet::new();
+    for _ in 0..2 {
+        let (link, _outbox, mut lines) = session();
+        let asking = Arc::clone(&link);
+        let asked = tokio::spawn(async move {
+            asking.ask(QuestionStream::Session, "roots/list", json!({})).await
+        });
+        let question = read(&lines.recv().await.unwrap());
+        assert!(ids.insert(question["id"].as_str().unwrap().to_owned()));
+        asked.abort();
+    }
+}
+
+#[tokio::test]
 async fn a_question_that_is_given_up_is_taken_back() {
     let (link, _outbox, mut lines) = session();
     let asking = Arc::clone(&link);
