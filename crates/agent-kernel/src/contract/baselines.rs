@@ -270,7 +270,8 @@ impl Baselines {
         {
             return Err(BaselineError::Name);
         }
-        if self.tools.len() + tools.len() > MAX_BASELINES {
+        let is_new = |live: &&&Capability| !self.tools.contains_key(live.id().as_str());
+        if self.tools.len() + tools.iter().filter(is_new).count() > MAX_BASELINES {
             return Err(BaselineError::Full { limit: MAX_BASELINES });
         }
         let mut batches = Vec::new();
@@ -281,9 +282,12 @@ impl Baselines {
             }
             batches.push(batch);
         }
+        if let Some(surface) = approval.surface {
+            batches.splice(0..0, self.removals(surface, tools, approval));
+        }
         let mut last = batches.pop().unwrap_or_else(|| Batch::new(Durability::Disk));
         if let Some(surface) = approval.surface {
-            self.mark(surface, tools, approval, &mut last);
+            self.mark(surface, approval, &mut last);
         }
         last.events.extend(event(tools, approval));
         batches.push(last);
@@ -307,17 +311,20 @@ impl Baselines {
         Ok(())
     }
 
-    /// Marks the surface as approved whole: what is not among `tools` is forgotten.
-    fn mark(
-        &self,
-        surface: &str,
-        tools: &[&Capability],
-        approval: Approval<'_>,
-        batch: &mut Batch,
-    ) {
+    /// The batches that forget what of the surface is not among `tools`.
+    fn removals(&self, surface: &str, tools: &[&Capability], approval: Approval<'_>) -> Vec<Batch> {
         let live: BTreeSet<&str> = tools.iter().map(|live| live.id().as_str()).collect();
-        let gone = self.approved(surface);
-        batch.delete.extend(gone.difference(&live).map(|id| key(approval.tenant, "tool", id)));
+        let approved = self.approved(surface);
+        let gone: Vec<&&str> = approved.difference(&live).collect();
+        let batch = |some: &[&&str]| {
+            let delete = some.iter().map(|id| key(approval.tenant, "tool", id)).collect();
+            Batch { delete, ..Batch::new(Durability::Disk) }
+        };
+        gone.chunks(MAX_BATCH).map(batch).collect()
+    }
+
+    /// Marks the surface as approved whole.
+    fn mark(&self, surface: &str, approval: Approval<'_>, batch: &mut Batch) {
         let key = key(approval.tenant, "surface", surface);
         let version = self.surfaces.get(surface).copied();
         batch.expect.push(Expect { key: key.clone(), version });

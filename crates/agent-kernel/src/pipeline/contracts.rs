@@ -75,19 +75,23 @@ impl Kernel {
             what: "an approval",
             problem: error.to_string(),
         })?;
+        let mut committed = Ok(());
         for batch in batches {
-            self.ledger.commit(batch).await?;
+            if committed.is_ok() {
+                committed = self.ledger.commit(batch).await.map(drop);
+            }
         }
-        for tool in tools {
+        for tool in tools.iter().filter(|_| committed.is_ok()) {
             // One that changed meanwhile was not approved.
             let _ = self.registry.approve(tool.id(), tool.fingerprint());
         }
+        // Some of the batches may be taken although a later one is refused.
         let fresh = load(tenant, ledger).without_contracts();
         match self.baselines.write() {
             Ok(mut slot) => *slot = fresh,
             Err(poisoned) => *poisoned.into_inner() = fresh,
         }
-        Ok(())
+        Ok(committed?)
     }
 
     /// Compares what is live; `effective` is it with its signed contract.

@@ -61,6 +61,10 @@ impl FirstSeen {
         if self.by_id.get(live.id()).is_some_and(|first| Arc::ptr_eq(first, live)) {
             self.by_id.remove(live.id());
             self.late.remove(live.id());
+            // It is not remembered as one that left, either.
+            if let Some(gone) = self.gone.get_mut(namespace(live.id())) {
+                *gone = gone.saturating_sub(1);
+            }
         }
     }
 
@@ -119,6 +123,13 @@ mod tests {
         seen.forget(&first);
         assert!(!seen.is_late(first.id()));
         assert!(Arc::ptr_eq(&seen.enter(&other).unwrap(), &other));
+        // However often it is tried.
+        seen.forget(&other);
+        for _ in 0..=MAX_GONE {
+            seen.enter(&first).unwrap();
+            seen.leave(first.id());
+            seen.forget(&first);
+        }
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl ContextPack {
         if !self.explanations.is_empty() {
             out.push_str("<h2>Candidates</h2><table><tr><th>item</th><th>kind</th><th>fate</th>");
             out.push_str("<th>tokens</th><th>score</th><th>recency</th><th>match</th>");
-            out.push_str("<th>kind</th><th>cost</th></tr>");
+            out.push_str("<th>kind score</th><th>cost</th></tr>");
             self.explanations.iter().for_each(|item| out.push_str(&row(item)));
             out.push_str("</table>");
         } else if !self.stats.dropped_items.is_empty() {
@@ -90,7 +90,7 @@ impl ContextPack {
             }
             out.push_str("</table>");
         }
-        out.push_str("<h2>ShownSections</h2>");
+        out.push_str("<h2>Sections</h2>");
         for section in self.sections.iter() {
             let (id, text) = (escaped(&section.id), escaped(section.text.trim_end()));
             let _ = write!(out, "<h3>{id}</h3><pre>{text}</pre>");

@@ -96,7 +96,9 @@ impl MemoryRecord {
     /// Its newest claim that stands, as an entry.
     pub(super) fn entry(self, tier: Tier) -> Option<MemoryEntry> {
         let Self { kind, key, claims, .. } = self;
-        let claim = claims.into_iter().rev().find(|claim| claim.superseded.is_none())?;
+        // A claim that is said again is renewed where it stands, so the last one need not be the newest.
+        let standing = claims.into_iter().filter(|claim| claim.superseded.is_none());
+        let claim = standing.max_by_key(|claim| claim.created_at)?;
         Some(claim.entry(tier, kind, &key))
     }
 }
@@ -143,4 +145,25 @@ impl StoredClaim {
 /// Where an entry stands in its store.
 pub(super) fn record_id(kind: EntryKind, key: &str) -> String {
     format!("{}/{key}", kind.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_newest_claim_is_the_entry_wherever_it_stands() {
+        let at = |micros: i64| Timestamp::from_micros(micros);
+        let claim = |number: u32, value: &str, created_at: i64| {
+            StoredClaim::new(number, json!(value), &PutOptions::default(), at(created_at))
+        };
+        let value = |claims: Vec<StoredClaim>| {
+            let record = MemoryRecord::new(EntryKind::Fact, "tz", claims);
+            record.entry(Tier::Durable).unwrap().value
+        };
+        assert_eq!(value(vec![claim(1, "renewed", 9), claim(2, "older", 5)]), "renewed");
+        assert_eq!(value(vec![claim(1, "first", 5), claim(2, "last", 5)]), "last");
+    }
 }

@@ -223,11 +223,13 @@ impl RowWindow {
                     let field = self.rewritten(field, path, cells);
                     path.truncate(length);
                     // Two masked names stay two fields.
-                    let name = match object.contains_key(&name) {
-                        true => format!("{name} ({})", object.len() + 1),
-                        false => name,
-                    };
-                    object.insert(name, field);
+                    let mut own = name.clone();
+                    let mut number = object.len();
+                    while object.contains_key(&own) {
+                        number += 1;
+                        own = format!("{name} ({number})");
+                    }
+                    object.insert(own, field);
                 }
                 Value::Object(object)
             }

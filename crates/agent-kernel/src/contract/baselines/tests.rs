@@ -253,3 +253,16 @@ fn the_version_itself_may_stay_in_the_ledger() {
     assert_eq!(light.of(tool.id()).unwrap().contract, None);
     assert_eq!(state(&light, &tool), "match");
 }
+
+#[test]
+fn what_is_replaced_takes_no_more_room_and_what_is_gone_goes_in_batches() {
+    let tenant = Tenant::default();
+    let (again, new) = (capability("a.0", Some(1)), capability("a.new", Some(1)));
+    let full = holding(MAX_BASELINES);
+    assert!(full.approve(&[&again], approval("ana", None, &tenant)).is_ok());
+    let more = full.approve(&[&new], approval("ana", None, &tenant));
+    assert!(matches!(more, Err(BaselineError::Full { .. })));
+    let batches = holding(450).approve(&[&again], approval("ana", Some("a"), &tenant)).unwrap();
+    let deleted: Vec<usize> = batches.iter().map(|batch| batch.delete.len()).collect();
+    assert_eq!(deleted, [200, 200, 49, 0], "the last one marks the surface");
+}
