@@ -143,8 +143,8 @@ pub(crate) fn drill(
         limits.mode = limits.mode.max(ResponseMode::Summary);
     }
     check(query, &limits)?;
-    // A view is made of what is redacted already.
-    let redactor = &redactor.again();
+    // The masks in what is redacted already are ours; those in anything else are words of a server.
+    let redactor = if viewed.is_redacted { &redactor.again() } else { redactor };
     if limits.mode == ResponseMode::Auto {
         let order = tabular::names_in_order(raw);
         let question = Question { redactor, query, spec, limits, order };
@@ -185,6 +185,7 @@ fn check(query: &HandleQuery, limits: &Limits) -> Result<(), HandleError> {
 }
 
 /// A question on the way to its answer.
+#[derive(Clone)]
 struct DrillDown<'a> {
     redactor: &'a Redactor,
     query: &'a HandleQuery,
@@ -243,10 +244,17 @@ impl DrillDown<'_> {
         self.compose(&self.shown(), |renderer, draft| fill(&window, renderer, draft))
     }
 
-    /// Rows that were looked into.
+    /// Rows that were looked into. Masks in those that are made of what was redacted are ours.
     fn selection(&self, content: &Content<'_>, columns: &Columns) -> Result<Frame, HandleError> {
         let rows = rows(content, self.redactor, &self.limits)?;
-        let rows = rows.rows();
+        if rows.is_redacted() {
+            let again = &self.redactor.again();
+            return DrillDown { redactor: again, ..self.clone() }.selected(rows.rows(), columns);
+        }
+        self.selected(rows.rows(), columns)
+    }
+
+    fn selected(&self, rows: Rows<'_>, columns: &Columns) -> Result<Frame, HandleError> {
         let selector = Selector::new(self.redactor, &self.limits, rows, columns)?;
         Ok(match selector.select(self.query)? {
             QueryOutcome::Rows(numbers) if self.limits.mode == ResponseMode::Table => {
@@ -259,7 +267,10 @@ impl DrillDown<'_> {
             }
             QueryOutcome::Computed(rows) if self.query.limit == Some(0) => self.nothing(rows.len()),
             QueryOutcome::Rows(numbers) => self.summary(rows.numbered(&numbers)),
-            QueryOutcome::Computed(rows) => self.computed(&rows),
+            QueryOutcome::Computed(rows) => {
+                let again = &self.redactor.again();
+                DrillDown { redactor: again, ..self.clone() }.computed(&rows)
+            }
         })
     }
 
@@ -324,14 +335,21 @@ pub(super) fn parts_of(shape: &Shape<'_>) -> usize {
 pub(super) enum QueryRows<'c> {
     Stored(Rows<'c>),
     Made(Vec<Value>),
+    /// The lines of a redacted text.
+    Lines(Vec<Value>),
 }
 
 impl QueryRows<'_> {
     pub(super) fn rows(&self) -> Rows<'_> {
         match self {
             Self::Stored(rows) => *rows,
-            Self::Made(rows) => rows.as_slice().into(),
+            Self::Made(rows) | Self::Lines(rows) => rows.as_slice().into(),
         }
+    }
+
+    /// Whether the masks in them are ours.
+    pub(super) fn is_redacted(&self) -> bool {
+        matches!(self, Self::Lines(_))
     }
 }
 
@@ -351,7 +369,7 @@ pub(super) fn rows<'c>(
             let redacted = ValueRenderer::new(redactor, limits).redacted(text);
             let line =
                 |line: &str| Value::Object(Map::from_iter([(VALUE.to_owned(), Value::from(line))]));
-            QueryRows::Made(redacted.lines().map(line).collect())
+            QueryRows::Lines(redacted.lines().map(line).collect())
         }
         Shape::Binary { .. } => {
             let detail = "the result is binary and has no rows; ask for a view".to_owned();

@@ -29,16 +29,15 @@ pub(super) fn render<'v>(
             rows.key().is_none() && rows.row(0).is_some_and(|row| as_line(&row).is_some())
         };
         let found = found.filter(|rows| !is_lines(rows));
-        return Ok(found.map(|rows| ViewResult::free(Content::Rows(rows))));
+        return Ok(found.map(|rows| ViewResult::redacted(Content::Rows(rows))));
     }
     let Some((root, steps)) = narrowed(rows, &steps, below, &request.name) else {
         return Ok(None);
     };
-    let ViewResult { content, free, summary, omitted } =
-        json::found(&root, &args, &steps, request, renderer)?;
+    let ViewResult { content, omitted, .. } = json::found(&root, &args, &steps, request, renderer)?;
     let Content::Json(value) = content else { return Ok(None) };
     let content = Content::Json(Cow::Owned(value.into_owned()));
-    Ok(Some(ViewResult { content, free, summary, omitted }))
+    Ok(Some(ViewResult { omitted, ..ViewResult::redacted(content) }))
 }
 
 /// All rows, with the fields that are wanted and may be seen.

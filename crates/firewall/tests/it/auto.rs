@@ -12,11 +12,11 @@ use weaver_types::{
 
 use crate::support::{FIREWALL, capability, spec, warned};
 
-fn auto() -> FrameSpec<'static> {
+pub(crate) fn auto() -> FrameSpec<'static> {
     spec(ResponseMode::Auto)
 }
 
-fn handle() -> Handle {
+pub(crate) fn handle() -> Handle {
     Handle {
         byte_size: 1,
         capability_id: capability(&[]).id().clone(),
@@ -29,26 +29,26 @@ fn handle() -> Handle {
     }
 }
 
-fn laid_out(blocks: Value, structured: Option<Value>) -> RawResult {
+pub(crate) fn laid_out(blocks: Value, structured: Option<Value>) -> RawResult {
     let blocks = blocks.as_array().unwrap().clone();
     let whole = json!({ "content": blocks });
     RawResult { blocks: Some(ContentBlocks { blocks, structured }), ..RawResult::json(whole) }
 }
 
-fn text_of(frame: &Frame) -> String {
+pub(crate) fn text_of(frame: &Frame) -> String {
     let texts = frame.content.iter().filter_map(|block| block.get("text")?.as_str());
     texts.collect::<Vec<_>>().join("\n")
 }
 
 /// The whole frame of a result with a handle, in so many tokens.
-fn within(raw: &RawResult, tokens: u32) -> Frame {
+pub(crate) fn within(raw: &RawResult, tokens: u32) -> Frame {
     let handle = handle();
     let mut spec = FrameSpec { handle: Some(&handle), ..auto() };
     spec.budget.max_tokens = tokens;
     FIREWALL.frame(raw, &spec)
 }
 
-fn ask(raw: &RawResult, query: &Value) -> Result<Frame, HandleError> {
+pub(crate) fn ask(raw: &RawResult, query: &Value) -> Result<Frame, HandleError> {
     let handle = handle();
     let spec = FrameSpec { handle: Some(&handle), ..auto() };
     FIREWALL.expand(raw, &HandleQuery::parse(query).unwrap(), &spec)
@@ -74,8 +74,8 @@ fn what_fits_is_delivered_as_it_is() {
 fn blocks_keep_their_order_their_shape_and_their_structured_value() {
     let blocks = json!([
         { "type": "text", "text": "one", "annotations": { "audience": ["user"], "priority": 0.5 } },
-        { "type": "image", "data": "aGk=", "mimeType": "image/png" },
-        { "type": "audio", "data": "aGk=", "mimeType": "audio/wav" },
+        { "type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png" },
+        { "type": "audio", "data": "UklGRgAAAABXQVZF", "mimeType": "audio/wav" },
         { "type": "resource_link", "uri": "file:///a.txt", "name": "a" },
         { "type": "resource", "resource": { "uri": "x://1", "mimeType": "text/plain", "text": "in it" } },
         { "type": "text", "text": "two" },

@@ -45,6 +45,8 @@ mod masks;
 #[cfg(test)]
 mod page;
 #[cfg(test)]
+mod planted_masks;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod queries;
