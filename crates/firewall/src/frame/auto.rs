@@ -16,7 +16,7 @@ mod verbatim_content;
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
-use weaver_types::{Frame, RawContent, RawResult, StructuredContent, Warning};
+use weaver_types::{ContentBlocks, Frame, RawContent, RawResult, StructuredContent, Warning};
 
 use super::build::empty;
 use crate::content::{Content, Shape};
@@ -140,14 +140,24 @@ fn is_far_too_large(raw: &RawResult, limits: &Limits) -> bool {
     }
 }
 
-/// True where a rule bounds the rows and there are more.
+/// True where a rule bounds the rows and there are more: in the content, in a block, or in a list of
+/// the structured value.
 fn has_too_many_rows(raw: &RawResult, limits: &Limits) -> bool {
-    limits.bounds_rows
-        && match Content::read_rows(&raw.content).shape() {
-            Shape::Rows { rows, .. } => rows.len() > limits.rows,
-            Shape::List(items) => items.len() > limits.rows,
-            _ => false,
-        }
+    if !limits.bounds_rows {
+        return false;
+    }
+    let has_more = |content: &Content<'_>| match content.shape() {
+        Shape::Rows { rows, .. } => rows.len() > limits.rows,
+        Shape::List(items) => items.len() > limits.rows,
+        _ => false,
+    };
+    let is_beyond = |laid_out: &ContentBlocks| {
+        let mut texts = laid_out.blocks.iter().filter_map(|block| block.get("text")?.as_str());
+        let structured = laid_out.structured.as_ref();
+        texts.any(|text| has_more(&Content::of_text(text)))
+            || structured.is_some_and(|value| pruned_json::has_list_over(value, limits.rows))
+    };
+    has_more(&Content::read_rows(&raw.content)) || raw.blocks.as_ref().is_some_and(is_beyond)
 }
 
 /// The most useful part of every block.
@@ -203,7 +213,7 @@ fn parts(
     let unshown = "A block without fields is not shown.".to_owned();
     cut.notes.extend(std::iter::repeat_n(unshown, fieldless));
     frame.structured =
-        structured.map(Cow::Borrowed).or_else(|| structure_of(raw)).and_then(|value| {
+        structured.map(Cow::Borrowed).or_else(|| structure_of(raw, limits)).and_then(|value| {
             wrapped(&value, shown_text).or_else(|| shortened(&value, limits, masker))
         });
     cut
@@ -225,13 +235,14 @@ fn is_apart(raw: &RawResult, limits: &Limits) -> bool {
 
 /// The structured value of a result that is too large to have been kept as it was laid out; of many
 /// rows as many as are shown of any list.
-fn structure_of(raw: &RawResult) -> Option<Cow<'_, Value>> {
+fn structure_of<'r>(raw: &'r RawResult, limits: &Limits) -> Option<Cow<'r, Value>> {
+    let shown = SHORTENED[0].min(limits.rows);
     match (&raw.structured, &raw.content) {
         (StructuredContent::Beside(value), _) => Some(Cow::Borrowed(value)),
         (StructuredContent::Content, RawContent::Rows(rows))
             if raw.blocks.is_none() && rows.key().is_some() =>
         {
-            Some(Cow::Owned(rows.with_list(rows.rows().take(SHORTENED[0]).collect())))
+            Some(Cow::Owned(rows.with_list(rows.rows().take(shown).collect())))
         }
         (StructuredContent::Content, RawContent::Json(value))
             if raw.blocks.is_none() && value.is_object() =>
@@ -250,6 +261,7 @@ fn shortened(value: &Value, limits: &Limits, masker: &mut Masker<'_>) -> Option<
     }
     let space = RenderBudget::of(limits);
     SHORTENED.into_iter().find_map(|items| {
+        let items = items.min(limits.rows);
         let value = masker.structured(&pruned_json::with_lists_of(value, items), &[], &[]);
         space.holds(&value.to_string(), limits).then_some(value)
     })

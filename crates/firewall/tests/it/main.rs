@@ -5,6 +5,8 @@ mod auto;
 #[cfg(test)]
 mod auto_oracle;
 #[cfg(test)]
+mod blocks;
+#[cfg(test)]
 mod budgets;
 #[cfg(test)]
 mod builder;

@@ -126,6 +126,17 @@ fn weight(value: &Value) -> usize {
     }
 }
 
+/// Whether a list in the value has more than `items` items, at any depth.
+pub(super) fn has_list_over(value: &Value, items: usize) -> bool {
+    match value {
+        Value::Array(list) => {
+            list.len() > items || list.iter().any(|value| has_list_over(value, items))
+        }
+        Value::Object(map) => map.values().any(|value| has_list_over(value, items)),
+        _ => false,
+    }
+}
+
 /// The value with at most `items` items in each list, at every depth.
 pub(super) fn with_lists_of(value: &Value, items: usize) -> Value {
     match value {

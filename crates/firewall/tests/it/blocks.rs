@@ -1,0 +1,62 @@
+//! Content blocks, and the structured value beside them, in mode `auto`.
+
+use serde_json::{Value, json};
+use weaver_firewall::FrameSpec;
+use weaver_types::{Constraints, RawResult};
+
+use crate::auto::{auto, laid_out};
+use crate::support::FIREWALL;
+
+fn text(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+/// The most items of any list in a value.
+fn longest_list(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(longest_list).fold(items.len(), usize::max),
+        Value::Object(fields) => fields.values().map(longest_list).fold(0, usize::max),
+        _ => 0,
+    }
+}
+
+#[test]
+fn no_list_of_a_structured_value_is_longer_than_a_rule_allows() {
+    let items: Vec<Value> = (0..40).map(|n| json!({ "id": n, "of": [n, n, n, n] })).collect();
+    let constraints = Constraints { max_rows: Some(3), ..Default::default() };
+    let spec = FrameSpec { constraints: &constraints, ..auto() };
+    for value in [
+        json!({ "items": items }),
+        json!({ "a": { "b": items }, "tags": vec!["x"; 9] }),
+        json!({ "tags": vec!["x"; 9] }),
+    ] {
+        for raw in [
+            laid_out(json!([text("words")]), Some(value.clone())),
+            laid_out(json!([text(&value.to_string())]), Some(value.clone())),
+            laid_out(json!([text("a"), text("b")]), Some(value.clone())),
+            RawResult::json(value.clone()),
+        ] {
+            let frame = FIREWALL.frame(&raw, &spec);
+            let structured = frame.structured.unwrap_or_default();
+            assert!(longest_list(&structured) <= 3, "{structured}");
+        }
+    }
+    // Within the rule it is as it came.
+    let few = json!({ "items": ["a", "b", "c"] });
+    let frame = FIREWALL.frame(&laid_out(json!([text("words")]), Some(few.clone())), &spec);
+    assert_eq!(frame.structured, Some(few));
+}
+
+#[test]
+fn a_block_of_several_has_no_more_rows_than_a_rule_allows() {
+    let rows: Vec<Value> = (0..40).map(|n| json!({ "id": n })).collect();
+    let csv = format!("id,name\n{}", "row,x\n".repeat(40));
+    let constraints = Constraints { max_rows: Some(3), ..Default::default() };
+    for table in [json!(rows).to_string(), csv] {
+        let raw = laid_out(json!([text("words"), text(&table)]), None);
+        let frame = FIREWALL.frame(&raw, &FrameSpec { constraints: &constraints, ..auto() });
+        let shown = frame.content[1]["text"].as_str().unwrap();
+        let is_row = |line: &&str| line.starts_with("row") || line.parse::<u32>().is_ok();
+        assert_eq!(shown.lines().filter(is_row).count(), 3, "{shown}");
+    }
+}
