@@ -468,3 +468,21 @@ fn ordinary_addresses_and_kinds_are_shown_as_they_are() {
         assert_eq!(frame.content, [block], "{uri}");
     }
 }
+
+#[test]
+fn the_call_for_the_rest_holds_no_masked_name() {
+    let list: Vec<Value> = (0..5_000).map(|n| json!([n, "some words"])).collect();
+    for name in ["4539148803436467", "ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi"] {
+        for value in [
+            json!({ name: list, "other": [1] }),
+            json!({ "a": { name: list }, "other": [[1]] }),
+            json!([{ "a": { name: list } }, [[2]]]),
+        ] {
+            let raw = RawResult::json(value);
+            let frame = within(&raw, 500);
+            let shown = serde_json::to_string(&frame).unwrap();
+            assert!(!shown.contains(name), "{:?} {:?}", frame.next, frame.notes);
+            assert!(ask(&raw, &frame.next.unwrap()).is_ok());
+        }
+    }
+}
