@@ -5,10 +5,12 @@
 //! shown whole, what is left is divided among the others (max-min fairness), and each of them is
 //! cut in its own form, see [`excerpt`].
 
+mod block_excerpt;
 mod blocks;
 mod excerpt;
 mod part;
 mod pruned_json;
+mod shares;
 mod table;
 mod text;
 mod verbatim_content;
@@ -29,10 +31,6 @@ pub(crate) use part::{Excerpt, Part};
 pub(crate) use text::{CutUnit, window as text_window};
 pub(crate) use verbatim_content::Masker;
 
-/// Tokens kept for the lines that say what was masked or cut.
-const NOTES: usize = 96;
-/// The fewest tokens of a part of a result that is shown at all.
-const LEAST: usize = 16;
 /// The items of each list that a shortened structured value has, from most to least.
 const SHORTENED: [usize; 5] = [50, 10, 3, 1, 0];
 
@@ -107,7 +105,7 @@ fn as_is(
     for block in blocks.iter() {
         let block = masker.block(block);
         for text in blocks::texts(&block) {
-            size = size.saturating_add(space.size(text, limits));
+            size = size.saturating_add(space.size(&text, limits));
             chars = chars.saturating_add(text.chars().count());
         }
         if size > space.tokens || chars > space.chars {
@@ -174,7 +172,8 @@ fn parts(
         _ => blocks::of(raw),
     };
     let single = !apart && (blocks::is_one_text(&blocks) || raw.blocks.is_none());
-    let mut shares = shares(&blocks, usize::from(apart), limits);
+    let blocks = shown_blocks(&blocks, limits, masker);
+    let mut shares = shares::of(&blocks, usize::from(apart), limits);
     let own_share = if apart { shares.pop() } else { None };
     let mut cut = FrameNotes::default();
     let mut shown_text = None;
@@ -192,15 +191,20 @@ fn parts(
     };
     let mut next = None;
     let mut fieldless = 0;
-    for (block, share) in blocks.iter().zip(shares) {
+    let mut other_notes = Vec::new();
+    let mut fields_beside = false;
+    for (block, share) in blocks.into_iter().zip(shares) {
         let Some(text) = block.get("text").and_then(Value::as_str) else {
             if limits.allowed.is_none() {
-                frame.content.push(masker.block(block));
+                let (block, note) = block_excerpt::of_masked(block.into_owned(), share, limits);
+                frame.content.push(block);
+                other_notes.extend(note);
             } else {
                 fieldless += 1;
             }
             continue;
         };
+        fields_beside |= blocks::texts(&block).len() > 1;
         let content =
             if single { Content::read_rows(&raw.content) } else { Content::of_text(text) };
         let found = show(&content, share, frame, masker);
@@ -210,6 +214,8 @@ fn parts(
         next = show(&Content::read_rows(&raw.content), share, frame, masker);
     }
     cut.next = next;
+    cut.notes.extend(other_notes);
+    cut.notes.extend(fields_beside.then(|| "Fields beside a text are not shown.".to_owned()));
     let unshown = "A block without fields is not shown.".to_owned();
     cut.notes.extend(std::iter::repeat_n(unshown, fieldless));
     frame.structured =
@@ -217,6 +223,20 @@ fn parts(
             wrapped(&value, shown_text).or_else(|| shortened(&value, limits, masker))
         });
     cut
+}
+
+/// The blocks as their shares are measured: those without a text of their own as they are shown.
+fn shown_blocks<'b>(
+    blocks: &'b [Value],
+    limits: &Limits,
+    masker: &mut Masker<'_>,
+) -> Vec<Cow<'b, Value>> {
+    let has_text = |block: &Value| block.get("text").is_some_and(Value::is_string);
+    let shown = blocks.iter().map(|block| match limits.allowed {
+        None if !has_text(block) => Cow::Owned(masker.block(block)),
+        _ => Cow::Borrowed(block),
+    });
+    shown.collect()
 }
 
 /// True where the content is shown in a block of its own: it is JSON that came without blocks and
@@ -272,33 +292,6 @@ fn wrapped(value: &Value, shown: Option<String>) -> Option<Value> {
     let fields = value.as_object().filter(|fields| fields.len() == 1)?;
     let (name, _) = fields.iter().next().filter(|(_, value)| value.is_string())?;
     Some(json!({ name: shown? }))
-}
-
-/// How many tokens each block gets: the small ones all of theirs, the others an equal part of what
-/// is left (max-min fairness).
-/// Content that is shown apart takes part in it as `others` more blocks, the last.
-fn shares(blocks: &[Value], others: usize, limits: &Limits) -> Vec<usize> {
-    let space = RenderBudget::of(limits);
-    let total = space.tokens.saturating_sub(NOTES).max(LEAST);
-    let size = |block: &Value| {
-        let texts = blocks::texts(block);
-        texts.iter().map(|text| space.size(text, limits)).fold(0, usize::saturating_add)
-    };
-    let mut sizes: Vec<usize> = blocks.iter().map(size).collect();
-    sizes.resize(sizes.len() + others, usize::MAX);
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.sort_by_key(|at| sizes.get(*at).copied().unwrap_or_default());
-    let mut shares = vec![0; sizes.len()];
-    let (mut left, mut waiting) = (total, order.len());
-    for at in order {
-        let own = sizes.get(at).copied().unwrap_or_default().min(left / waiting.max(1));
-        if let Some(share) = shares.get_mut(at) {
-            *share = own;
-        }
-        left = left.saturating_sub(own);
-        waiting = waiting.saturating_sub(1);
-    }
-    shares
 }
 
 /// The frame with its notes, warnings and the way to see more.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use weaver_firewall::FrameSpec;
 use weaver_types::{Constraints, RawResult};
 
-use crate::auto::{auto, laid_out};
+use crate::auto::{auto, laid_out, within};
 use crate::support::FIREWALL;
 
 fn text(text: &str) -> Value {
@@ -59,4 +59,39 @@ fn a_block_of_several_has_no_more_rows_than_a_rule_allows() {
         let is_row = |line: &&str| line.starts_with("row") || line.parse::<u32>().is_ok();
         assert_eq!(shown.lines().filter(is_row).count(), 3, "{shown}");
     }
+}
+#[test]
+fn whatever_a_block_holds_counts_for_the_budget() {
+    let long = "some words of a document\n".repeat(32_000);
+    for block in [
+        json!({ "type": "resource", "resource": { "uri": "x://1", "text": long } }),
+        json!({ "type": "text", "text": "x", "_meta": { "all": long } }),
+        json!({ "type": "card", "body": long }),
+        json!({ "type": "card", "list": vec!["word"; 100_000] }),
+        json!({ "type": "resource", "resource": { "uri": "x://1", "blob": "aGk=", "more": long } }),
+        json!({ "type": "resource_link", "uri": "x://1", "name": "a", "description": long }),
+        json!({ "type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png", "alt": long }),
+        json!({ "type": "resource", "resource": { "uri": format!("x://{long}"), "text": "a" } }),
+        json!(long),
+    ] {
+        for blocks in [json!([block]), json!([text("first"), block])] {
+            let frame = within(&laid_out(blocks, None), 2_000);
+            let shown = json!(frame.content).to_string();
+            assert!(shown.len() < 12_000, "{} of {}", shown.len(), &block.to_string()[..60]);
+            assert!(!frame.notes.is_empty(), "{}", &block.to_string()[..60]);
+        }
+    }
+}
+
+#[test]
+fn of_a_document_beside_a_text_head_and_tail_are_shown() {
+    let lines: String = (0..30_000).map(|n| format!("line {n}\n")).collect();
+    let document = json!({ "type": "resource", "resource": { "uri": "x://1", "text": lines } });
+    let frame = within(&laid_out(json!([text("found it"), document]), None), 2_000);
+    assert_eq!(frame.content[0], text("found it"));
+    let resource = &frame.content[1]["resource"];
+    assert_eq!(resource["uri"], "x://1");
+    let shown = resource["text"].as_str().unwrap();
+    assert!(shown.starts_with("line 0\n") && shown.ends_with("line 29999\n"), "{shown}");
+    assert!(frame.notes.iter().any(|note| note.starts_with("Cut: ")), "{:?}", frame.notes);
 }

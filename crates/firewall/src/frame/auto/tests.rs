@@ -130,8 +130,8 @@ fn the_space_is_shared_among_blocks() {
         (113, 0, 1, vec![17]),
         (100, 0, 0, vec![]),
     ] {
-        let blocks = vec![empty.clone(); blocks];
-        let shared = with_limits(tokens, None, |limits| shares(&blocks, others, limits));
+        let blocks = vec![Cow::Borrowed(&empty); blocks];
+        let shared = with_limits(tokens, None, |limits| shares::of(&blocks, others, limits));
         assert_eq!(shared, expected, "{tokens} {} {others}", blocks.len());
     }
 }
