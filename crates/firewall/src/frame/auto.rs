@@ -178,8 +178,7 @@ fn parts(
     let mut cut = FrameNotes::default();
     let mut shown_text = None;
     let order = tabular::names_in_order(raw);
-    let mut show = |content: &Content<'_>, share, frame: &mut Frame, masker: &mut Masker<'_>| {
-        let space = RenderBudget { tokens: share, chars: limits.chars };
+    let mut show = |content: &Content<'_>, space, frame: &mut Frame, masker: &mut Masker<'_>| {
         let limit = limits.rows;
         let order = &order;
         let part = Part { content, offset: 0, limit, space, columns: &[], order, first: true };

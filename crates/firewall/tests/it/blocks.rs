@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use weaver_firewall::FrameSpec;
 use weaver_types::{Constraints, RawResult};
 
-use crate::auto::{auto, laid_out, within};
+use crate::auto::{auto, laid_out, text_of, within};
 use crate::support::FIREWALL;
 
 fn text(text: &str) -> Value {
@@ -94,4 +94,25 @@ fn of_a_document_beside_a_text_head_and_tail_are_shown() {
     let shown = resource["text"].as_str().unwrap();
     assert!(shown.starts_with("line 0\n") && shown.ends_with("line 29999\n"), "{shown}");
     assert!(frame.notes.iter().any(|note| note.starts_with("Cut: ")), "{:?}", frame.notes);
+}
+#[test]
+fn the_characters_that_a_rule_allows_are_those_of_all_blocks() {
+    let long = "some words and more\n".repeat(100);
+    let rows: Vec<Value> = (0..300).map(|n| json!({ "id": n, "name": "somebody" })).collect();
+    for blocks in [
+        vec![text(&long); 12],
+        vec![text("small"), text(&long), text(&json!(rows).to_string())],
+        vec![
+            text(&long),
+            json!({ "type": "resource", "resource": { "uri": "x://1", "text": long } }),
+        ],
+    ] {
+        let count = blocks.len();
+        let constraints = Constraints { max_chars: Some(600), ..Default::default() };
+        let spec = FrameSpec { constraints: &constraints, ..auto() };
+        let frame = FIREWALL.frame(&laid_out(json!(blocks), None), &spec);
+        let shown = text_of(&frame).chars().count();
+        // Each cut has a mark.
+        assert!(shown <= 600 + count * 64, "{shown} of {count} blocks");
+    }
 }

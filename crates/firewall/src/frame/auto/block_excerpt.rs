@@ -11,10 +11,9 @@ use crate::spec::Limits;
 /// What is shown of a masked block, and what is to be said of it.
 pub(super) fn of_masked(
     mut block: Value,
-    tokens: usize,
+    space: RenderBudget,
     limits: &Limits,
 ) -> (Value, Option<String>) {
-    let space = RenderBudget { tokens, chars: limits.chars };
     if left_beside(&block, space, limits).is_some() {
         return (block, None);
     }

@@ -12,23 +12,37 @@ const NOTES: usize = 96;
 /// The fewest tokens of a part of a result that is shown at all.
 const LEAST: usize = 16;
 
-/// How many tokens each block gets: the small ones all of theirs, the others an equal part of what
-/// is left (max-min fairness).
-/// Content that is shown apart takes part in it as `others` more blocks, the last.
-pub(super) fn of(blocks: &[Cow<'_, Value>], others: usize, limits: &Limits) -> Vec<usize> {
+/// How many tokens and characters each block gets. Content that is shown apart takes part in it as
+/// `others` more blocks, the last.
+pub(super) fn of(blocks: &[Cow<'_, Value>], others: usize, limits: &Limits) -> Vec<RenderBudget> {
     let space = RenderBudget::of(limits);
     let total = space.tokens.saturating_sub(NOTES).max(LEAST);
-    let size = |block: &Cow<'_, Value>| {
-        // What a text of the block takes; the rest of such a block is not shown.
-        let text = block.get("text").and_then(Value::as_str);
-        let texts = text.map_or_else(|| blocks::texts(block), |text| vec![Cow::Borrowed(text)]);
-        texts.iter().map(|text| space.size(text, limits)).fold(0, usize::saturating_add)
+    let sizes = |size: &dyn Fn(&str) -> usize| {
+        let sizes = blocks.iter().map(|block| {
+            let texts = texts(block);
+            texts.iter().map(|text| size(text)).fold(0, usize::saturating_add)
+        });
+        sizes.chain(std::iter::repeat_n(usize::MAX, others)).collect::<Vec<_>>()
     };
-    let mut sizes: Vec<usize> = blocks.iter().map(size).collect();
-    sizes.resize(sizes.len() + others, usize::MAX);
-    fair(&sizes, total)
+    let tokens = fair(&sizes(&|text| space.size(text, limits)), total);
+    let chars = match space.chars {
+        usize::MAX => vec![usize::MAX; tokens.len()],
+        total => fair(&sizes(&|text| text.chars().count()), total),
+    };
+    let shares = tokens.into_iter().zip(chars);
+    shares.map(|(tokens, chars)| RenderBudget { tokens, chars }).collect()
 }
 
+/// What may be shown of a block: of one with a text, that alone.
+fn texts<'b>(block: &'b Value) -> Vec<Cow<'b, str>> {
+    match block.get("text").and_then(Value::as_str) {
+        Some(text) => vec![Cow::Borrowed(text)],
+        None => blocks::texts(block),
+    }
+}
+
+/// How much each gets: the small ones all that they need, the others an equal part of what is left
+/// (max-min fairness).
 fn fair(sizes: &[usize], total: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_by_key(|at| sizes.get(*at).copied().unwrap_or_default());
