@@ -2,13 +2,17 @@
 
 use serde_json::{Value, json};
 use weaver_firewall::FrameSpec;
-use weaver_types::{Constraints, RawResult};
+use weaver_types::{Constraints, Frame, RawResult};
 
 use crate::auto::{auto, laid_out, text_of, within};
 use crate::support::FIREWALL;
 
 fn text(text: &str) -> Value {
     json!({ "type": "text", "text": text })
+}
+
+fn frame_of(blocks: Value) -> Frame {
+    FIREWALL.frame(&laid_out(blocks, None), &auto())
 }
 
 /// The most items of any list in a value.
@@ -114,5 +118,25 @@ fn the_characters_that_a_rule_allows_are_those_of_all_blocks() {
         let shown = text_of(&frame).chars().count();
         // Each cut has a mark.
         assert!(shown <= 600 + count * 64, "{shown} of {count} blocks");
+    }
+}
+#[test]
+fn bytes_pass_as_a_picture_only_where_they_are_bytes() {
+    let secret = "password=hunter2hunter2 AKIAQ3EGRZ7TDLKM5VXW";
+    // The same in base64.
+    let encoded = "cGFzc3dvcmQ9aHVudGVyMmh1bnRlcjIgQUtJQVEzRUdSWjdURExLTTVWWFc=";
+    let png = "iVBORw0KGgo=";
+    for (bytes, passes) in [(secret, false), (encoded, false), (png, true)] {
+        for block in [
+            json!({ "type": "image", "mimeType": "image/png", "data": bytes }),
+            json!({ "type": "audio", "mimeType": "audio/wav", "data": bytes }),
+            json!({ "type": "resource", "resource": { "uri": "x://1", "mimeType": "image/png", "blob": bytes } }),
+        ] {
+            let shown = json!(frame_of(json!([block])).content).to_string();
+            assert_eq!(shown.contains(bytes), passes, "{shown}");
+            assert!(!shown.contains("hunter2") && !shown.contains("AKIAQ3"), "{shown}");
+            let is_same = json!([block]).to_string() == shown;
+            assert_eq!(is_same, passes, "{shown}");
+        }
     }
 }

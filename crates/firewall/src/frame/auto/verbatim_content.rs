@@ -24,6 +24,8 @@ const MEDIA: [&str; 3] = ["image", "audio", "video"];
 const MAX_BLOB: usize = 1024 * 1024;
 /// A run of base64 of this many characters is data, not text.
 const MAX_BASE64: usize = 1_024;
+/// The fewest characters of a line of base64 that is not the last one.
+const MIN_LINE: usize = 60;
 /// What joins the parts of an address. Each has one byte, as what is read in its place.
 const JOINTS: [char; 8] = ['/', '?', '#', '&', '=', ';', ',', '_'];
 
@@ -104,6 +106,13 @@ impl<'a> Masker<'a> {
     pub(super) fn block(&mut self, block: &Value) -> Value {
         let Some(fields) = block.as_object() else { return self.walk.value(block, None, 0) };
         let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
+        if let ("image" | "audio", Some(Value::String(data))) = (kind, fields.get("data")) {
+            let declared = fields.get("mimeType").and_then(Value::as_str).unwrap_or_default();
+            let declared = if is_media(declared) { declared } else { kind };
+            if let ("text", text) = self.blob(data, declared) {
+                return json!({ "type": "text", "text": text });
+            }
+        }
         let mut out = Map::new();
         for (key, value) in fields {
             let shown = match (key.as_str(), value) {
@@ -194,14 +203,17 @@ impl<'a> Masker<'a> {
     }
 
     fn blob(&mut self, blob: &str, declared: &str) -> (&'static str, Value) {
-        let bytes = STANDARD.decode(blob).ok();
-        match bytes.as_deref().and_then(crate::tabular::text_of) {
-            Some(text) => ("text", Value::String(self.text(text))),
-            None if MEDIA.iter().any(|kind| declared.starts_with(kind)) => ("blob", json!(blob)),
-            None if bytes.as_deref().is_some_and(|bytes| self.may_pass(bytes)) => {
+        let bytes = decoded(blob);
+        if let Some(text) = bytes.as_deref().and_then(crate::tabular::text_of) {
+            return ("text", Value::String(self.text(text)));
+        }
+        // Words may be base64, too: what is so short is looked at as it stands.
+        let is_data = blob.len() >= MAX_BASE64 || self.redactor.spans(blob).is_empty();
+        match bytes {
+            Some(bytes) if is_data && (is_media(declared) || self.may_pass(&bytes)) => {
                 ("blob", json!(blob))
             }
-            None => {
+            bytes => {
                 self.walk.omit("blob_omitted", 1);
                 let size = bytes.map_or(blob.len(), |bytes| bytes.len());
                 let said = format!("({}, {size} bytes, not shown)", media_type(declared));
@@ -267,6 +279,22 @@ impl<'a> Masker<'a> {
 const MASKS_ARE_VALUES: &str = "A mask in an argument stands for its value.";
 /// What it is told where masks stand for nothing.
 const VALUES_ARE_HIDDEN: &str = "The values are not shown.";
+
+/// Whether bytes of this kind are shown to whoever can show them.
+fn is_media(declared: &str) -> bool {
+    MEDIA.iter().any(|kind| declared.starts_with(kind))
+}
+
+/// The bytes of base64, which may be in lines as mail has them.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let is_full = |line: &str| line.trim_end().len() >= MIN_LINE;
+    let mut lines = text.trim_end().lines().rev();
+    lines.next();
+    let is_base64 = lines.all(is_full);
+    is_base64
+        .then(|| text.lines().map(str::trim_end).collect::<String>())
+        .and_then(|joined| STANDARD.decode(joined).ok())
+}
 
 /// One line of what was masked.
 fn masks_line(masked: &Counts, use_of: &str) -> Option<String> {
