@@ -65,6 +65,28 @@ fn a_block_of_several_has_no_more_rows_than_a_rule_allows() {
     }
 }
 #[test]
+fn a_telling_name_hides_its_value_at_the_top_of_a_block_too() {
+    let fields = json!({
+        "type": "resource", "password": "hunter2", "apiKey": { "a": "abc-def" },
+        "a@corp.net": 1, "b@corp.net": 2,
+    });
+    let shown = frame_of(json!([fields, { "type": "resource", "resource": fields }])).content;
+    for block in [&shown[0], &shown[1]["resource"]] {
+        assert_eq!(block["password"], "[REDACTED]");
+        assert!(!block.to_string().contains("abc-def"), "{block}");
+        // Two masked names stay two fields.
+        assert_eq!((&block["[REDACTED]"], &block["[REDACTED] (2)"]), (&json!(1), &json!(2)));
+    }
+}
+
+#[test]
+fn a_name_beside_a_value_hides_it_in_a_block_too() {
+    let fields = json!({ "type": "card", "name": "DB_PASSWORD", "value": "hunter2" });
+    let shown = frame_of(json!([fields, { "type": "resource", "resource": fields }])).content;
+    assert_eq!(shown[0]["value"], "[REDACTED]");
+    assert_eq!(shown[1]["resource"]["value"], "[REDACTED]");
+}
+#[test]
 fn whatever_a_block_holds_counts_for_the_budget() {
     let long = "some words of a document\n".repeat(32_000);
     for block in [

@@ -12,7 +12,7 @@ use weaver_text::escape;
 use super::blocks;
 use crate::content::finding::Findings;
 use crate::content::media_type;
-use crate::redact::value::{Bounds, OmissionCounts, Postprocess, ValueRedactor};
+use crate::redact::value::{Bounds, OmissionCounts, Pairing, Postprocess, ValueRedactor};
 use crate::redact::{Counts, MASK, PlainWords, Redactor};
 use crate::spec::Limits;
 
@@ -113,7 +113,7 @@ impl<'a> Masker<'a> {
                 return json!({ "type": "text", "text": text });
             }
         }
-        let mut out = Map::new();
+        let (mut out, mut others) = (Map::new(), Vec::new());
         for (key, value) in fields {
             let shown = match (key.as_str(), value) {
                 ("type", Value::String(kind)) if KINDS.contains(&kind.as_str()) => value.clone(),
@@ -124,10 +124,25 @@ impl<'a> Masker<'a> {
                 }
                 ("resource", Value::Object(resource)) => self.resource(resource),
                 ("uri" | "name" | "title", Value::String(text)) => self.address(text),
-                _ => self.walk.value(value, None, 1),
+                _ => {
+                    others.push((key, value));
+                    continue;
+                }
             };
-            out.insert(self.name(key), shown);
+            out.insert(key.clone(), shown);
         }
+        self.with_others(out, others, fields)
+    }
+
+    /// The fields that are no form of MCP, beside those that are: masked as in any object.
+    fn with_others(
+        &mut self,
+        known: Map<String, Value>,
+        others: Vec<(&String, &Value)>,
+        all: &Map<String, Value>,
+    ) -> Value {
+        let mut out = self.walk.fields(others, &Pairing::of(all), 1);
+        out.extend(known);
         Value::Object(out)
     }
 
@@ -176,7 +191,7 @@ impl<'a> Masker<'a> {
     /// An embedded resource. A blob that is text is shown as text, masked; one of a kind that
     /// nobody can show is described.
     fn resource(&mut self, resource: &Map<String, Value>) -> Value {
-        let mut out = Map::new();
+        let (mut out, mut others) = (Map::new(), Vec::new());
         let declared = resource.get("mimeType").and_then(Value::as_str).unwrap_or_default();
         for (key, value) in resource {
             match (key.as_str(), value) {
@@ -193,13 +208,10 @@ impl<'a> Masker<'a> {
                 ("uri" | "name" | "title", Value::String(text)) => {
                     out.insert(key.clone(), self.address(text));
                 }
-                _ => {
-                    let shown = self.walk.value(value, None, 1);
-                    out.insert(self.name(key), shown);
-                }
+                _ => others.push((key, value)),
             }
         }
-        Value::Object(out)
+        self.with_others(out, others, resource)
     }
 
     fn blob(&mut self, blob: &str, declared: &str) -> (&'static str, Value) {
