@@ -172,8 +172,8 @@ fn parts(
         _ => blocks::of(raw),
     };
     let single = !apart && (blocks::is_one_text(&blocks) || raw.blocks.is_none());
-    let blocks = shown_blocks(&blocks, limits, masker);
-    let mut shares = shares::of(&blocks, usize::from(apart), limits);
+    let shown_blocks = shown_blocks(&blocks, limits, masker);
+    let mut shares = shares::of(&shown_blocks, usize::from(apart), limits);
     let own_share = if apart { shares.pop() } else { None };
     let mut cut = FrameNotes::default();
     let mut shown_text = None;
@@ -192,7 +192,7 @@ fn parts(
     let mut fieldless = 0;
     let mut other_notes = Vec::new();
     let mut fields_beside = false;
-    for (block, share) in blocks.into_iter().zip(shares) {
+    for (block, share) in shown_blocks.into_iter().zip(shares) {
         let Some(text) = block.get("text").and_then(Value::as_str) else {
             if limits.allowed.is_none() {
                 let (block, note) = block_excerpt::of_masked(block.into_owned(), share, limits);
@@ -219,7 +219,8 @@ fn parts(
     cut.notes.extend(std::iter::repeat_n(unshown, fieldless));
     frame.structured =
         structured.map(Cow::Borrowed).or_else(|| structure_of(raw, limits)).and_then(|value| {
-            wrapped(&value, shown_text).or_else(|| shortened(&value, limits, masker))
+            let wrapped = shown_text.and_then(|text| masker.wrapped(&value, &blocks, &text));
+            wrapped.or_else(|| shortened(&value, limits, masker))
         });
     cut
 }
@@ -284,13 +285,6 @@ fn shortened(value: &Value, limits: &Limits, masker: &mut Masker<'_>) -> Option<
         let value = masker.structured(&pruned_json::with_lists_of(value, items), &[], &[]);
         space.holds(&value.to_string(), limits).then_some(value)
     })
-}
-
-/// A structured value that only wraps the text in one field, around what is shown of the text.
-fn wrapped(value: &Value, shown: Option<String>) -> Option<Value> {
-    let fields = value.as_object().filter(|fields| fields.len() == 1)?;
-    let (name, _) = fields.iter().next().filter(|(_, value)| value.is_string())?;
-    Some(json!({ name: shown? }))
 }
 
 /// The frame with its notes, warnings and the way to see more.

@@ -65,6 +65,27 @@ fn a_block_of_several_has_no_more_rows_than_a_rule_allows() {
     }
 }
 #[test]
+fn the_name_of_a_field_around_a_text_is_masked() {
+    let name = "jane.roe@corp.example.com";
+    let long = "words and words\n".repeat(9_000);
+    for said in ["ok then", long.as_str()] {
+        let raw = laid_out(json!([text(said)]), Some(json!({ name: said })));
+        let frame = FIREWALL.frame(&raw, &auto());
+        let structured = frame.structured.unwrap();
+        assert!(!structured.to_string().contains(name), "{structured}");
+        assert_eq!(structured["[REDACTED]"], frame.content[0]["text"]);
+    }
+}
+
+#[test]
+fn a_structured_value_that_does_not_wrap_the_text_stays_as_it_is() {
+    let long = text(&"words and words\n".repeat(9_000));
+    for blocks in [json!([long]), json!([long, text("done")])] {
+        let frame = FIREWALL.frame(&laid_out(blocks, Some(json!({ "status": "ok" }))), &auto());
+        assert_eq!(frame.structured, Some(json!({ "status": "ok" })));
+    }
+}
+#[test]
 fn a_telling_name_hides_its_value_at_the_top_of_a_block_too() {
     let fields = json!({
         "type": "resource", "password": "hunter2", "apiKey": { "a": "abc-def" },

@@ -244,16 +244,24 @@ impl<'a> Masker<'a> {
 
     /// The structured value. Where it wraps the text of the one block, it wraps what is shown of it.
     pub(super) fn structured(&mut self, value: &Value, blocks: &[Value], shown: &[Value]) -> Value {
-        if let ([block], [shown]) = (blocks, shown)
-            && let Some(text) = block.get("text").and_then(Value::as_str)
-            && blocks::wraps(value, text)
-            && let Some(fields) = value.as_object()
-            && let Some((name, _)) = fields.iter().next()
-        {
-            let text = shown.get("text").cloned().unwrap_or_default();
-            return Value::Object(Map::from_iter([(name.clone(), text)]));
-        }
-        self.walk.value(value, None, 0)
+        let text = shown.first().and_then(|block| block.get("text")?.as_str());
+        let wrapped = text.and_then(|text| self.wrapped(value, blocks, text));
+        wrapped.unwrap_or_else(|| self.walk.value(value, None, 0))
+    }
+
+    /// A structured value that only wraps the text of the one block in a field, around what is shown of
+    /// the text.
+    pub(super) fn wrapped(
+        &mut self,
+        value: &Value,
+        blocks: &[Value],
+        shown: &str,
+    ) -> Option<Value> {
+        let [block] = blocks else { return None };
+        let text = block.get("text").and_then(Value::as_str)?;
+        let fields = value.as_object().filter(|_| blocks::wraps(value, text))?;
+        let name = self.name(fields.keys().next()?);
+        Some(Value::Object(Map::from_iter([(name, shown.into())])))
     }
 
     /// Takes in what another walk over parts of the same result masked and found.
