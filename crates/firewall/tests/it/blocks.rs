@@ -1,11 +1,13 @@
 //! Content blocks, and the structured value beside them, in mode `auto`.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use weaver_firewall::FrameSpec;
+use weaver_firewall::{Firewall, FrameSpec, MaskTable};
 use weaver_types::{Constraints, Frame, RawResult};
 
 use crate::auto::{auto, laid_out, text_of, within};
-use crate::support::FIREWALL;
+use crate::support::{FIREWALL, warned};
 
 fn text(text: &str) -> Value {
     json!({ "type": "text", "text": text })
@@ -161,6 +163,27 @@ fn the_characters_that_a_rule_allows_are_those_of_all_blocks() {
         let shown = text_of(&frame).chars().count();
         // Each cut has a mark.
         assert!(shown <= 600 + count * 64, "{shown} of {count} blocks");
+    }
+}
+#[test]
+fn the_mask_in_an_address_stands_for_what_stood_there() {
+    let firewall = Firewall::new().with_masks(Arc::new(MaskTable::new()), None);
+    let uri = "https://h.example/x_AKIAQ3EGRZ7TDLKM5VXW";
+    let link = json!({ "type": "resource_link", "uri": uri, "name": "a" });
+    let frame = firewall.frame(&laid_out(json!([link]), None), &auto());
+    let shown = &frame.content[0]["uri"];
+    assert_eq!(shown, "https://h.example/x_[API_KEY_1]");
+    assert_eq!(firewall.resolve(shown).arguments, Some(json!(uri)));
+    assert_eq!(warned(&frame, "redacted_lookalike"), None);
+    // What looks like a mask in an address is masked all the same, beside a value too.
+    for uri in
+        ["https://h.example/[API_KEY_1]", "https://h.example/[API_KEY_1]/x_AKIAQ3EGRZ7TDLKM5VXW"]
+    {
+        let link = json!({ "type": "resource_link", "uri": uri, "name": "a" });
+        let frame = firewall.frame(&laid_out(json!([link]), None), &auto());
+        let shown = &frame.content[0]["uri"];
+        assert!(shown.as_str().unwrap().contains("[LOOKALIKE_1]"), "{shown}");
+        assert_eq!(firewall.resolve(shown).arguments, Some(json!(uri)));
     }
 }
 #[test]

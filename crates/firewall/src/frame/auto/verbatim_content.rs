@@ -13,7 +13,7 @@ use super::blocks;
 use crate::content::finding::Findings;
 use crate::content::media_type;
 use crate::redact::value::{Bounds, OmissionCounts, Pairing, Postprocess, ValueRedactor};
-use crate::redact::{Counts, MASK, PlainWords, Redactor};
+use crate::redact::{Counts, Detection, PlainWords, Redactor};
 use crate::spec::Limits;
 
 /// The types of blocks. Any other is a word of the tool.
@@ -151,29 +151,18 @@ impl<'a> Masker<'a> {
     fn address(&mut self, text: &str) -> Value {
         let part = |c: char| if JOINTS.contains(&c) { '\n' } else { c };
         let parts: String = text.chars().map(part).collect();
-        let known = self.redactor.spans(text);
-        let is_known = |at: &Range<usize>| {
-            known.iter().any(|span| span.range.start <= at.start && at.end <= span.range.end)
+        let known = self.redactor.detections(text);
+        let is_new = |one: &Detection| {
+            let holds = |at: &Range<usize>| at.start <= one.range.start && one.range.end <= at.end;
+            !known.iter().any(|known| holds(&known.range))
         };
-        let (mut out, mut end) = (String::with_capacity(text.len()), 0);
-        for span in self.redactor.spans(&parts) {
-            let Some(value) = text.get(span.range.clone()).filter(|_| !is_known(&span.range))
-            else {
-                continue;
-            };
-            out.push_str(text.get(end..span.range.start).unwrap_or_default());
-            end = span.range.end;
-            match self.walk.redacted(value) {
-                Cow::Owned(masked) => out.push_str(&masked),
-                // Alone it is no value; what stands around it made it one.
-                Cow::Borrowed(_) => {
-                    *self.walk.masked.entry(span.kind).or_default() += 1;
-                    out.push_str(MASK);
-                }
-            }
+        let mut found = self.redactor.detections(&parts);
+        found.retain(is_new);
+        if found.is_empty() {
+            return Value::String(self.walk.string(text, None, 1).into_owned());
         }
-        out.push_str(text.get(end..).unwrap_or_default());
-        Value::String(self.walk.string(&out, None, 1).into_owned())
+        let masked = self.redactor.text_with_fields(text, found, &mut self.walk.masked);
+        Value::String(self.walk.masked_string(&masked, 1).into_owned())
     }
 
     /// The name of a field of a block, masked as any other.
