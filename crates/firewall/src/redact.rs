@@ -262,6 +262,11 @@ impl Redactor {
         }
     }
 
+    /// Whether there are values that were given out.
+    pub(crate) fn looks_for_values(&self) -> bool {
+        self.known().is_some()
+    }
+
     /// Whether a number or another short text is a value that was given out.
     pub(crate) fn is_given_out(&self, text: &str) -> bool {
         self.known().is_some_and(|known| known.is_one(text))

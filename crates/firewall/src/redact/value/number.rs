@@ -22,7 +22,9 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
 
     /// True for a number that is not shown; counts it.
     pub(crate) fn hides_number(&mut self, number: &Number, key: Option<FieldName<'_>>) -> bool {
-        let hides = !is_small(number) && self.is_sensitive_number(&number.to_string(), key);
+        // Of the small ones only those that were given out are masked.
+        let may_hide = !is_small(number) || self.redactor.looks_for_values();
+        let hides = may_hide && self.is_sensitive_number(&number.to_string(), key);
         if hides {
             count(&mut self.masked, "number");
         }
@@ -46,7 +48,7 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
     }
 }
 
-/// True for a whole number with too few digits to be masked under any name.
+/// True for a whole number with too few digits for any rule and any name.
 pub(super) fn is_small(number: &Number) -> bool {
     number.as_i64().is_some_and(|whole| whole.unsigned_abs() < 1_000)
 }
