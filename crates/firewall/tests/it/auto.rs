@@ -486,3 +486,30 @@ fn the_call_for_the_rest_holds_no_masked_name() {
         }
     }
 }
+#[test]
+fn rows_that_may_not_be_seen_are_passed_over_and_counted() {
+    let mut rows = vec![json!(1), json!(2), json!(3)];
+    rows.extend((1..=4).map(|id| json!({ "id": id })));
+    rows.insert(5, json!("x"));
+    let raw = RawResult::json(json!(rows));
+    let handle = handle();
+    let allowed = Some(["id".to_owned()].into());
+    let constraints = Constraints { allowed_fields: allowed, ..Default::default() };
+    let spec = FrameSpec { handle: Some(&handle), constraints: &constraints, ..auto() };
+    for limit in 1..9 {
+        let (mut seen, mut offset) = (Vec::new(), 0);
+        while offset < rows.len() {
+            let query = HandleQuery::parse(&json!({ "offset": offset, "limit": limit })).unwrap();
+            let frame = FIREWALL.expand(&raw, &query, &spec).unwrap();
+            seen.extend(text_of(&frame).lines().filter_map(|line| line.parse::<u32>().ok()));
+            // A page is as long as its limit, or says where the next begins.
+            offset = frame.next.map_or(offset + limit, |next| {
+                usize::try_from(next["offset"].as_u64().unwrap()).unwrap()
+            });
+        }
+        assert_eq!(seen, [1, 2, 3, 4], "{limit}");
+    }
+    let first = FIREWALL.frame(&raw, &spec);
+    assert!(text_of(&first).contains("1\n2\n3\n4"), "{}", text_of(&first));
+    assert_eq!(first.next, None);
+}
