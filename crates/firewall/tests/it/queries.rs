@@ -383,3 +383,19 @@ fn a_query_has_at_most_32_conditions_and_100_values_of_one() {
     let fields = |count: usize| HandleQuery::parse(&json!({ "fields": vec!["a"; count] }));
     assert!(fields(256).is_ok() && fields(257).is_err());
 }
+
+#[test]
+fn a_group_that_is_named_as_an_aggregate_takes_nothing_from_it() {
+    let raw = RawResult::json(json!([{ "count": 5 }, { "count": 5 }, { "count": 7 }]));
+    for query in [
+        json!({ "group_by": "count", "aggregate": ["count"] }),
+        json!({ "group_by": "count" }),
+        json!({ "group_by": "count", "sort": "-count_2" }),
+    ] {
+        let rows = json!(answer(&raw, query).table);
+        assert_eq!(rows, json!([{ "count": 5, "count_2": 2 }, { "count": 7, "count_2": 1 }]));
+    }
+    let raw = RawResult::json(json!([{ "sum(a)": "x", "a": 2 }, { "sum(a)": "x", "a": 3 }]));
+    let rows = json!(answer(&raw, json!({ "group_by": "sum(a)", "aggregate": ["sum(a)"] })).table);
+    assert_eq!(rows, json!([{ "sum(a)": "x", "sum(a)_2": 5 }]));
+}
