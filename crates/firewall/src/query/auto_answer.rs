@@ -22,6 +22,8 @@ pub(super) struct Question<'a> {
     pub(super) query: &'a HandleQuery,
     pub(super) spec: &'a FrameSpec<'a>,
     pub(super) limits: Limits,
+    /// Whether it is about lines of a text, or characters, that a view gives.
+    pub(super) is_text: bool,
     /// The order of columns in the text of the result.
     pub(super) order: Vec<String>,
 }
@@ -147,7 +149,7 @@ impl Question<'_> {
         limits: &Limits,
         masker: &mut Masker<'_>,
     ) -> Result<Excerpt, HandleError> {
-        if let Some(view) = &self.query.view
+        if let Some(view) = self.query.view.as_ref().filter(|_| self.is_text)
             && let Some(lines) = lines_of(content)
         {
             return Ok(self.lines(&lines, view.name.as_str(), limits, masker));
@@ -267,7 +269,7 @@ fn lines_of<'c>(content: &'c Content<'_>) -> Option<Vec<(u64, &'c str)>> {
 }
 
 /// A row that is a place in a text and what stands there.
-pub(crate) fn as_line(row: &Value) -> Option<(u64, &str)> {
+fn as_line(row: &Value) -> Option<(u64, &str)> {
     let row: &Map<String, Value> = row.as_object().filter(|row| row.len() == 2)?;
     let number = row.get("line").or_else(|| row.get("character"))?.as_u64()?;
     Some((number, row.get(VALUE)?.as_str()?))

@@ -125,7 +125,7 @@ pub(crate) fn drill(
         check(query, &limits)?;
         if is_auto {
             let order = tabular::names_in_order(raw);
-            let question = Question { redactor, query, spec, limits, order };
+            let question = Question { redactor, query, spec, limits, is_text: false, order };
             let content = Content::read_rows(&raw.content);
             return question.answer(source, &content, &source.memo.columns);
         }
@@ -147,7 +147,8 @@ pub(crate) fn drill(
     let redactor = if viewed.is_redacted { &redactor.again() } else { redactor };
     if limits.mode == ResponseMode::Auto {
         let order = tabular::names_in_order(raw);
-        let question = Question { redactor, query, spec, limits, order };
+        let is_text = viewed.is_text;
+        let question = Question { redactor, query, spec, limits, is_text, order };
         return question.answer(source, &viewed.content, &Columns::default());
     }
     let asked = DrillDown { redactor, query, spec, limits, raw, omitted: viewed.omitted };

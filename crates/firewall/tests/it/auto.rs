@@ -513,3 +513,25 @@ fn rows_that_may_not_be_seen_are_passed_over_and_counted() {
     assert!(text_of(&first).contains("1\n2\n3\n4"), "{}", text_of(&first));
     assert_eq!(first.next, None);
 }
+#[test]
+fn rows_that_have_the_form_of_lines_are_rows() {
+    let rows = json!([{ "line": 5, "value": "x" }, { "line": 9, "value": "y" }]);
+    let places = json!([{ "character": 5, "value": "x" }]);
+    for view in ["get", "keys"] {
+        let shown =
+            text_of(&ask(&RawResult::json(rows.clone()), &json!({ "view": view })).unwrap());
+        assert!(shown.contains("line"), "{view}: {shown}");
+    }
+    for (rows, numbers) in [(rows, &["5", "9"][..]), (places, &["5"])] {
+        for query in [json!({ "view": "get" }), json!({ "view": "get", "sort": "value" })] {
+            let shown = text_of(&ask(&RawResult::json(rows.clone()), &query).unwrap());
+            assert!(numbers.iter().all(|number| shown.contains(number)), "{query}: {shown}");
+        }
+    }
+    let csv = RawResult::text("line,value\n5,x\n9,y\n");
+    let shown = text_of(&ask(&csv, &json!({ "view": "rows" })).unwrap());
+    assert!(shown.contains('5') && shown.contains('9'), "{shown}");
+    // Lines of a text are its text.
+    let text = RawResult::text("some words\nand more\n");
+    assert_eq!(text_of(&ask(&text, &json!({ "view": "lines" })).unwrap()), "some words\nand more");
+}
