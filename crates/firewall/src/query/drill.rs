@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use weaver_types::{Digest, Frame, JsonRows, RawContent, RawResult, ResponseMode};
 
 use super::auto_answer::Question;
-use super::column::{Columns, VALUE};
+use super::column::{CellViewer, Columns, VALUE};
 use super::select::{QueryOutcome, Selector};
 use super::{HandleQuery, redacted_rows, wrong};
 use crate::content::{Content, Rows, Shape, ValueRenderer};
@@ -117,12 +117,12 @@ pub(crate) fn drill(
     let mut limits = limits(spec);
     let raw = source.raw;
     if limits.mode == ResponseMode::HandleOnly {
-        check(query, &limits)?;
+        check(query, redactor, &limits)?;
         return Ok(compose(redactor, raw, spec, &limits, |_, _| ()));
     }
     let is_auto = limits.mode == ResponseMode::Auto;
     let Some(request) = &query.view else {
-        check(query, &limits)?;
+        check(query, redactor, &limits)?;
         if is_auto {
             let order = tabular::names_in_order(raw);
             let question = Question { redactor, query, spec, limits, is_text: false, order };
@@ -142,9 +142,9 @@ pub(crate) fn drill(
     if viewed.summary {
         limits.mode = limits.mode.max(ResponseMode::Summary);
     }
-    check(query, &limits)?;
     // The masks in what is redacted already are ours; those in anything else are words of a server.
     let redactor = if viewed.is_redacted { &redactor.again() } else { redactor };
+    check(query, redactor, &limits)?;
     if limits.mode == ResponseMode::Auto {
         let order = tabular::names_in_order(raw);
         let is_text = viewed.is_text;
@@ -167,7 +167,7 @@ fn limits(spec: &FrameSpec<'_>) -> Limits {
 }
 
 /// Nothing is cut silently to fit: what goes beyond the bounds is refused.
-fn check(query: &HandleQuery, limits: &Limits) -> Result<(), HandleError> {
+fn check(query: &HandleQuery, redactor: &Redactor, limits: &Limits) -> Result<(), HandleError> {
     let refuse = |detail| Err(HandleError::Constraint { detail });
     if query.limit.is_some_and(|limit| limit > limits.rows as u64) {
         return refuse(format!("`limit` may be at most {}", limits.rows));
@@ -178,7 +178,9 @@ fn check(query: &HandleQuery, limits: &Limits) -> Result<(), HandleError> {
     if query.group_by.is_some() && limits.mode > ResponseMode::Table {
         return refuse("`group_by` gives rows, and no rows may be seen here".to_owned());
     }
-    match query.fields.iter().find(|field| !limits.admits(field)) {
+    let viewer = CellViewer::new(redactor, limits);
+    let is_seen = |field: &String| limits.admits(field) && viewer.is_name_visible(field);
+    match query.fields.iter().find(|field| !is_seen(field)) {
         // The name is not repeated: it is told apart from its neighbours by its place.
         Some(_) => refuse("`fields` names a field that may not be seen".to_owned()),
         None => Ok(()),

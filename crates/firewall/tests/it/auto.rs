@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use weaver_firewall::{Firewall, FrameSpec, HandleError, HandleQuery, MaskTable};
+use weaver_firewall::{Firewall, FrameSpec, HandleError, HandleQuery, MaskTable, ViewRequest};
 use weaver_types::{
     Constraints, ContentBlocks, Frame, Handle, HandleId, RawContent, RawResult, ResponseMode,
     Status, Timestamp,
@@ -534,4 +534,20 @@ fn rows_that_have_the_form_of_lines_are_rows() {
     // Lines of a text are its text.
     let text = RawResult::text("some words\nand more\n");
     assert_eq!(text_of(&ask(&text, &json!({ "view": "lines" })).unwrap()), "some words\nand more");
+}
+#[test]
+fn whether_there_is_a_masked_name_cannot_be_asked() {
+    let raw = RawResult::json(json!([{ "jane.roe@corp.example.com": 1, "b": 2 }]));
+    for mode in [ResponseMode::Auto, ResponseMode::Table] {
+        for (part, view) in [("fields", None), ("fields", Some("get")), ("sort", None)] {
+            let refused = |name: &str| {
+                let mut query = HandleQuery::parse(&json!({ part: [name] })).unwrap();
+                query.view = view.map(ViewRequest::new);
+                FIREWALL.expand(&raw, &query, &spec(mode)).unwrap_err().to_string()
+            };
+            let is_there = refused("jane.roe@corp.example.com");
+            assert_eq!(is_there, refused("john.doe@corp.example.com"), "{part} {view:?} {mode:?}");
+            assert!(is_there.contains("may not be seen"), "{is_there}");
+        }
+    }
 }
