@@ -152,3 +152,19 @@ fn a_number_of_three_digits_that_was_given_out_is_masked_where_it_comes_back() {
         assert_eq!(masked(&echo), shown);
     }
 }
+#[test]
+fn a_mask_in_a_name_overwrites_no_other_field() {
+    for arguments in [
+        json!({ "[EMAIL_1]": 1, MAIL: 2 }),
+        json!({ "a": [{ MAIL: 2, "[EMAIL_1]": { "b": "[FIELD_1]" } }] }),
+    ] {
+        let resolved = run().1.resolve(&arguments);
+        assert_eq!(resolved.unknown.map(|one| one.mask).as_deref(), Some("[EMAIL_1]"));
+        let with_values = resolved.arguments.unwrap_or_else(|| arguments.clone());
+        let fields = |value: &Value| {
+            let value = value.get("a").map_or(value, |list| &list[0]);
+            value.as_object().unwrap().len()
+        };
+        assert_eq!((fields(&with_values), fields(&arguments)), (2, 2));
+    }
+}
