@@ -307,6 +307,11 @@ pub(crate) fn finish(
     frame
 }
 
+/// The structured value of a frame, where no text of it says the same.
+pub(crate) fn unrepeated(frame: &Frame) -> Option<&Value> {
+    frame.structured.as_ref().filter(|value| !blocks::repeats(&frame.content, value))
+}
+
 /// What is to be said under a frame: what was cut, and the query that shows it.
 #[derive(Default)]
 pub(crate) struct FrameNotes {
