@@ -22,13 +22,18 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
 
     /// True for a number that is not shown; counts it.
     pub(crate) fn hides_number(&mut self, number: &Number, key: Option<FieldName<'_>>) -> bool {
-        // Of the small ones only those that were given out are masked.
-        let may_hide = !is_small(number) || self.redactor.looks_for_values();
-        let hides = may_hide && self.is_sensitive_number(&number.to_string(), key);
+        let hides = self.would_hide_number(number, key);
         if hides {
             count(&mut self.masked, "number");
         }
         hides
+    }
+
+    /// The same without being counted.
+    pub(crate) fn would_hide_number(&self, number: &Number, key: Option<FieldName<'_>>) -> bool {
+        // Of the small ones only those that were given out are masked.
+        let may_hide = !is_small(number) || self.redactor.looks_for_values();
+        may_hide && self.is_sensitive_number(&number.to_string(), key)
     }
 
     /// True when the digits of a number under this name are a value that is masked.
