@@ -486,6 +486,7 @@ fn the_call_for_the_rest_holds_no_masked_name() {
         }
     }
 }
+
 #[test]
 fn rows_that_may_not_be_seen_are_passed_over_and_counted() {
     let mut rows = vec![json!(1), json!(2), json!(3)];
@@ -513,6 +514,7 @@ fn rows_that_may_not_be_seen_are_passed_over_and_counted() {
     assert!(text_of(&first).contains("1\n2\n3\n4"), "{}", text_of(&first));
     assert_eq!(first.next, None);
 }
+
 #[test]
 fn rows_that_have_the_form_of_lines_are_rows() {
     let rows = json!([{ "line": 5, "value": "x" }, { "line": 9, "value": "y" }]);
@@ -535,6 +537,7 @@ fn rows_that_have_the_form_of_lines_are_rows() {
     let text = RawResult::text("some words\nand more\n");
     assert_eq!(text_of(&ask(&text, &json!({ "view": "lines" })).unwrap()), "some words\nand more");
 }
+
 #[test]
 fn whether_there_is_a_masked_name_cannot_be_asked() {
     let raw = RawResult::json(json!([{ "jane.roe@corp.example.com": 1, "b": 2 }]));

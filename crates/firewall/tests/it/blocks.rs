@@ -66,6 +66,7 @@ fn a_block_of_several_has_no_more_rows_than_a_rule_allows() {
         assert_eq!(shown.lines().filter(is_row).count(), 3, "{shown}");
     }
 }
+
 #[test]
 fn the_name_of_a_field_around_a_text_is_masked() {
     let name = "jane.roe@corp.example.com";
@@ -87,6 +88,7 @@ fn a_structured_value_that_does_not_wrap_the_text_stays_as_it_is() {
         assert_eq!(frame.structured, Some(json!({ "status": "ok" })));
     }
 }
+
 #[test]
 fn a_telling_name_hides_its_value_at_the_top_of_a_block_too() {
     let fields = json!({
@@ -109,6 +111,7 @@ fn a_name_beside_a_value_hides_it_in_a_block_too() {
     assert_eq!(shown[0]["value"], "[REDACTED]");
     assert_eq!(shown[1]["resource"]["value"], "[REDACTED]");
 }
+
 #[test]
 fn whatever_a_block_holds_counts_for_the_budget() {
     let long = "some words of a document\n".repeat(32_000);
@@ -144,6 +147,7 @@ fn of_a_document_beside_a_text_head_and_tail_are_shown() {
     assert!(shown.starts_with("line 0\n") && shown.ends_with("line 29999\n"), "{shown}");
     assert!(frame.notes.iter().any(|note| note.starts_with("Cut: ")), "{:?}", frame.notes);
 }
+
 #[test]
 fn the_characters_that_a_rule_allows_are_those_of_all_blocks() {
     let long = "some words and more\n".repeat(100);
@@ -165,6 +169,7 @@ fn the_characters_that_a_rule_allows_are_those_of_all_blocks() {
         assert!(shown <= 600 + count * 64, "{shown} of {count} blocks");
     }
 }
+
 #[test]
 fn the_mask_in_an_address_stands_for_what_stood_there() {
     let firewall = Firewall::new().with_masks(Arc::new(MaskTable::new()), None);
@@ -186,6 +191,7 @@ fn the_mask_in_an_address_stands_for_what_stood_there() {
         assert_eq!(firewall.resolve(shown).arguments, Some(json!(uri)));
     }
 }
+
 #[test]
 fn bytes_pass_as_a_picture_only_where_they_are_bytes() {
     let secret = "password=hunter2hunter2 AKIAQ3EGRZ7TDLKM5VXW";

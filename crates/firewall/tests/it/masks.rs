@@ -152,6 +152,7 @@ fn a_number_of_three_digits_that_was_given_out_is_masked_where_it_comes_back() {
         assert_eq!(masked(&echo), shown);
     }
 }
+
 #[test]
 fn a_mask_in_a_name_overwrites_no_other_field() {
     for arguments in [

@@ -399,6 +399,7 @@ fn a_group_that_is_named_as_an_aggregate_takes_nothing_from_it() {
     let rows = json!(answer(&raw, json!({ "group_by": "sum(a)", "aggregate": ["sum(a)"] })).table);
     assert_eq!(rows, json!([{ "sum(a)": "x", "sum(a)_2": 5 }]));
 }
+
 #[test]
 fn columns_of_one_name_and_cells_beyond_the_head_are_columns_of_their_own() {
     let cells = |text: &str, view: Option<&str>| {
