@@ -16,7 +16,6 @@ mod tests;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-pub(crate) use auto_answer::as_line;
 pub(crate) use drill::{QueryCache, Source, drill};
 pub(crate) use form::{unknown, wrong};
 

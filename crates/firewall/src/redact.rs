@@ -43,9 +43,8 @@ use std::sync::{Arc, LazyLock, Weak};
 use serde_json::{Number, Value};
 use weaver_types::ValueFamily;
 
-use engine::{
-    ActiveRules, Detection, Engine, GIVEN_OUT, HIDDEN_PERSONAL, HIDDEN_SECRET, LOOKS_LIKE_A_MASK,
-};
+pub(crate) use engine::Detection;
+use engine::{ActiveRules, Engine, GIVEN_OUT, HIDDEN_PERSONAL, HIDDEN_SECRET, LOOKS_LIKE_A_MASK};
 use field::HiddenBy;
 use incremental_scanner::IncrementalScanner;
 pub(crate) use mask_table::Form;
@@ -263,6 +262,11 @@ impl Redactor {
         }
     }
 
+    /// Whether there are values that were given out.
+    pub(crate) fn looks_for_values(&self) -> bool {
+        self.known().is_some()
+    }
+
     /// Whether a number or another short text is a value that was given out.
     pub(crate) fn is_given_out(&self, text: &str) -> bool {
         self.known().is_some_and(|known| known.is_one(text))
@@ -315,13 +319,7 @@ impl Redactor {
         };
         // What is found is remembered and written at the end: most texts have nothing to mask, and
         // are not copied.
-        let mut found = if text.len() < incremental_scanner::WINDOW {
-            fixpoint::find_values(rules, text, &[])
-        } else {
-            let mut places = CollectedDetections::default();
-            IncrementalScanner::whole(rules, text, &mut places);
-            places.found
-        };
+        let mut found = detections(rules, text);
         if !fields.is_empty() {
             found = json_text::with_fields(text, found, fields);
         }
@@ -333,6 +331,11 @@ impl Redactor {
         let mut sink = Output::new(self, counts, &mut out).with_numbers(numbers);
         incremental_scanner::write(text, 0..text.len(), 0, &found, &mut sink);
         Cow::Owned(out)
+    }
+
+    /// Where the values of a text stand, by the number of their rules.
+    pub(crate) fn detections(&self, text: &str) -> Vec<Detection> {
+        self.active().map_or_else(Vec::new, |rules| detections(rules, text))
     }
 
     /// Where the values of a short text stand, by the number of their rules.
@@ -368,6 +371,15 @@ impl Redactor {
         let anchors = self.engine().map(Engine::anchors).unwrap_or_default();
         anchors.into_iter().map(str::to_owned).collect()
     }
+}
+
+fn detections(rules: ActiveRules<'_>, text: &str) -> Vec<Detection> {
+    if text.len() < incremental_scanner::WINDOW {
+        return fixpoint::find_values(rules, text, &[]);
+    }
+    let mut places = CollectedDetections::default();
+    IncrementalScanner::whole(rules, text, &mut places);
+    places.found
 }
 
 pub(crate) fn count(counts: &mut Counts, kind: &str) {

@@ -261,7 +261,7 @@ fn call(id: &Value, params: &Value) {
         "big" => text(id, &"0123456789 ".repeat(10 * 1024 * 1024 / 11)),
         "picture" => reply(
             id,
-            &json!({"content": [{"type": "image", "data": "aGVsbG8gd29ybGQ=", "mimeType": "image/png"}]}),
+            &json!({"content": [{"type": "image", "data": "iVBORw0KGgpJSERS", "mimeType": "image/png"}]}),
         ),
         "rows" => {
             let rows: Vec<Value> = (0..500)

@@ -2,10 +2,12 @@
 
 use std::num::Saturating;
 
+use serde_json::Value;
 use weaver_types::{Frame, ResponseMode};
 
 use super::meter::BudgetGrant;
 use super::session::{Session, saturated};
+use crate::frame::auto::unrepeated;
 use crate::spec::FrameSpec;
 
 /// Characters of JSON for each token when a frame has to become smaller: fewer than there usually
@@ -179,12 +181,14 @@ fn emitted(frame: &Frame) -> Option<String> {
     let mut out = frame.notes.join("\n");
     for block in &frame.content {
         let is_media = block.get("data").or_else(|| block.get("resource")?.get("blob")).is_some();
-        match block.get("text").and_then(serde_json::Value::as_str) {
+        match block.get("text").and_then(Value::as_str) {
             Some(text) => out.push_str(text),
             None if is_media => out.extend(std::iter::repeat_n(" media", MEDIA_TOKENS)),
             None => out.push_str(&block.to_string()),
         }
     }
+    // What a text says already counts once.
+    out.extend(unrepeated(frame).map(Value::to_string));
     Some(out)
 }
 

@@ -271,6 +271,11 @@ impl<'a> ValueRenderer<'a> {
         self.walk.hides_number(number, key)
     }
 
+    /// The same without being counted.
+    pub(crate) fn would_hide_number(&self, number: &Number, key: FieldName<'_>) -> bool {
+        self.walk.would_hide_number(number, Some(key))
+    }
+
     /// A value at `depth`: strings and numbers are shown at any depth, lists and objects only
     /// above the depth of the budget.
     pub(crate) fn value(

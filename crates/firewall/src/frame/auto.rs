@@ -5,10 +5,12 @@
 //! shown whole, what is left is divided among the others (max-min fairness), and each of them is
 //! cut in its own form, see [`excerpt`].
 
+mod block_excerpt;
 mod blocks;
 mod excerpt;
 mod part;
 mod pruned_json;
+mod shares;
 mod table;
 mod text;
 mod verbatim_content;
@@ -16,7 +18,7 @@ mod verbatim_content;
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
-use weaver_types::{Frame, RawContent, RawResult, StructuredContent, Warning};
+use weaver_types::{ContentBlocks, Frame, RawContent, RawResult, StructuredContent, Warning};
 
 use super::build::empty;
 use crate::content::{Content, Shape};
@@ -29,10 +31,6 @@ pub(crate) use part::{Excerpt, Part};
 pub(crate) use text::{CutUnit, window as text_window};
 pub(crate) use verbatim_content::Masker;
 
-/// Tokens kept for the lines that say what was masked or cut.
-const NOTES: usize = 96;
-/// The fewest tokens of a part of a result that is shown at all.
-const LEAST: usize = 16;
 /// The items of each list that a shortened structured value has, from most to least.
 const SHORTENED: [usize; 5] = [50, 10, 3, 1, 0];
 
@@ -107,7 +105,7 @@ fn as_is(
     for block in blocks.iter() {
         let block = masker.block(block);
         for text in blocks::texts(&block) {
-            size = size.saturating_add(space.size(text, limits));
+            size = size.saturating_add(space.size(&text, limits));
             chars = chars.saturating_add(text.chars().count());
         }
         if size > space.tokens || chars > space.chars {
@@ -140,14 +138,24 @@ fn is_far_too_large(raw: &RawResult, limits: &Limits) -> bool {
     }
 }
 
-/// True where a rule bounds the rows and there are more.
+/// True where a rule bounds the rows and there are more: in the content, in a block, or in a list of
+/// the structured value.
 fn has_too_many_rows(raw: &RawResult, limits: &Limits) -> bool {
-    limits.bounds_rows
-        && match Content::read_rows(&raw.content).shape() {
-            Shape::Rows { rows, .. } => rows.len() > limits.rows,
-            Shape::List(items) => items.len() > limits.rows,
-            _ => false,
-        }
+    if !limits.bounds_rows {
+        return false;
+    }
+    let has_more = |content: &Content<'_>| match content.shape() {
+        Shape::Rows { rows, .. } => rows.len() > limits.rows,
+        Shape::List(items) => items.len() > limits.rows,
+        _ => false,
+    };
+    let is_beyond = |laid_out: &ContentBlocks| {
+        let mut texts = laid_out.blocks.iter().filter_map(|block| block.get("text")?.as_str());
+        let structured = laid_out.structured.as_ref();
+        texts.any(|text| has_more(&Content::of_text(text)))
+            || structured.is_some_and(|value| pruned_json::has_list_over(value, limits.rows))
+    };
+    has_more(&Content::read_rows(&raw.content)) || raw.blocks.as_ref().is_some_and(is_beyond)
 }
 
 /// The most useful part of every block.
@@ -164,13 +172,13 @@ fn parts(
         _ => blocks::of(raw),
     };
     let single = !apart && (blocks::is_one_text(&blocks) || raw.blocks.is_none());
-    let mut shares = shares(&blocks, usize::from(apart), limits);
+    let shown_blocks = shown_blocks(&blocks, limits, masker);
+    let mut shares = shares::of(&shown_blocks, usize::from(apart), limits);
     let own_share = if apart { shares.pop() } else { None };
     let mut cut = FrameNotes::default();
     let mut shown_text = None;
     let order = tabular::names_in_order(raw);
-    let mut show = |content: &Content<'_>, share, frame: &mut Frame, masker: &mut Masker<'_>| {
-        let space = RenderBudget { tokens: share, chars: limits.chars };
+    let mut show = |content: &Content<'_>, space, frame: &mut Frame, masker: &mut Masker<'_>| {
         let limit = limits.rows;
         let order = &order;
         let part = Part { content, offset: 0, limit, space, columns: &[], order, first: true };
@@ -182,15 +190,20 @@ fn parts(
     };
     let mut next = None;
     let mut fieldless = 0;
-    for (block, share) in blocks.iter().zip(shares) {
+    let mut other_notes = Vec::new();
+    let mut fields_beside = false;
+    for (block, share) in shown_blocks.into_iter().zip(shares) {
         let Some(text) = block.get("text").and_then(Value::as_str) else {
             if limits.allowed.is_none() {
-                frame.content.push(masker.block(block));
+                let (block, note) = block_excerpt::of_masked(block.into_owned(), share, limits);
+                frame.content.push(block);
+                other_notes.extend(note);
             } else {
                 fieldless += 1;
             }
             continue;
         };
+        fields_beside |= blocks::texts(&block).len() > 1;
         let content =
             if single { Content::read_rows(&raw.content) } else { Content::of_text(text) };
         let found = show(&content, share, frame, masker);
@@ -200,13 +213,30 @@ fn parts(
         next = show(&Content::read_rows(&raw.content), share, frame, masker);
     }
     cut.next = next;
+    cut.notes.extend(other_notes);
+    cut.notes.extend(fields_beside.then(|| "Fields beside a text are not shown.".to_owned()));
     let unshown = "A block without fields is not shown.".to_owned();
     cut.notes.extend(std::iter::repeat_n(unshown, fieldless));
     frame.structured =
-        structured.map(Cow::Borrowed).or_else(|| structure_of(raw)).and_then(|value| {
-            wrapped(&value, shown_text).or_else(|| shortened(&value, limits, masker))
+        structured.map(Cow::Borrowed).or_else(|| structure_of(raw, limits)).and_then(|value| {
+            let wrapped = shown_text.and_then(|text| masker.wrapped(&value, &blocks, &text));
+            wrapped.or_else(|| shortened(&value, limits, masker))
         });
     cut
+}
+
+/// The blocks as their shares are measured: those without a text of their own as they are shown.
+fn shown_blocks<'b>(
+    blocks: &'b [Value],
+    limits: &Limits,
+    masker: &mut Masker<'_>,
+) -> Vec<Cow<'b, Value>> {
+    let has_text = |block: &Value| block.get("text").is_some_and(Value::is_string);
+    let shown = blocks.iter().map(|block| match limits.allowed {
+        None if !has_text(block) => Cow::Owned(masker.block(block)),
+        _ => Cow::Borrowed(block),
+    });
+    shown.collect()
 }
 
 /// True where the content is shown in a block of its own: it is JSON that came without blocks and
@@ -225,13 +255,14 @@ fn is_apart(raw: &RawResult, limits: &Limits) -> bool {
 
 /// The structured value of a result that is too large to have been kept as it was laid out; of many
 /// rows as many as are shown of any list.
-fn structure_of(raw: &RawResult) -> Option<Cow<'_, Value>> {
+fn structure_of<'r>(raw: &'r RawResult, limits: &Limits) -> Option<Cow<'r, Value>> {
+    let shown = SHORTENED[0].min(limits.rows);
     match (&raw.structured, &raw.content) {
         (StructuredContent::Beside(value), _) => Some(Cow::Borrowed(value)),
         (StructuredContent::Content, RawContent::Rows(rows))
             if raw.blocks.is_none() && rows.key().is_some() =>
         {
-            Some(Cow::Owned(rows.with_list(rows.rows().take(SHORTENED[0]).collect())))
+            Some(Cow::Owned(rows.with_list(rows.rows().take(shown).collect())))
         }
         (StructuredContent::Content, RawContent::Json(value))
             if raw.blocks.is_none() && value.is_object() =>
@@ -250,43 +281,10 @@ fn shortened(value: &Value, limits: &Limits, masker: &mut Masker<'_>) -> Option<
     }
     let space = RenderBudget::of(limits);
     SHORTENED.into_iter().find_map(|items| {
+        let items = items.min(limits.rows);
         let value = masker.structured(&pruned_json::with_lists_of(value, items), &[], &[]);
         space.holds(&value.to_string(), limits).then_some(value)
     })
-}
-
-/// A structured value that only wraps the text in one field, around what is shown of the text.
-fn wrapped(value: &Value, shown: Option<String>) -> Option<Value> {
-    let fields = value.as_object().filter(|fields| fields.len() == 1)?;
-    let (name, _) = fields.iter().next().filter(|(_, value)| value.is_string())?;
-    Some(json!({ name: shown? }))
-}
-
-/// How many tokens each block gets: the small ones all of theirs, the others an equal part of what
-/// is left (max-min fairness).
-/// Content that is shown apart takes part in it as `others` more blocks, the last.
-fn shares(blocks: &[Value], others: usize, limits: &Limits) -> Vec<usize> {
-    let space = RenderBudget::of(limits);
-    let total = space.tokens.saturating_sub(NOTES).max(LEAST);
-    let size = |block: &Value| {
-        let texts = blocks::texts(block);
-        texts.iter().map(|text| space.size(text, limits)).fold(0, usize::saturating_add)
-    };
-    let mut sizes: Vec<usize> = blocks.iter().map(size).collect();
-    sizes.resize(sizes.len() + others, usize::MAX);
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.sort_by_key(|at| sizes.get(*at).copied().unwrap_or_default());
-    let mut shares = vec![0; sizes.len()];
-    let (mut left, mut waiting) = (total, order.len());
-    for at in order {
-        let own = sizes.get(at).copied().unwrap_or_default().min(left / waiting.max(1));
-        if let Some(share) = shares.get_mut(at) {
-            *share = own;
-        }
-        left = left.saturating_sub(own);
-        waiting = waiting.saturating_sub(1);
-    }
-    shares
 }
 
 /// The frame with its notes, warnings and the way to see more.
@@ -307,6 +305,11 @@ pub(crate) fn finish(
         frame.warnings.push(Warning { kind: (*finding).to_owned(), count: 1 });
     }
     frame
+}
+
+/// The structured value of a frame, where no text of it says the same.
+pub(crate) fn unrepeated(frame: &Frame) -> Option<&Value> {
+    frame.structured.as_ref().filter(|value| !blocks::repeats(&frame.content, value))
 }
 
 /// What is to be said under a frame: what was cut, and the query that shows it.

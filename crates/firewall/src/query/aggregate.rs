@@ -80,6 +80,12 @@ pub(super) struct GroupColumn<'a> {
     pub(super) column: Arc<Column>,
 }
 
+/// How the column of an aggregate is named beside the column of the groups.
+pub(super) fn column_name(aggregate: &Aggregate, group: Option<&str>) -> String {
+    let name = aggregate.name();
+    if group == Some(name.as_str()) { format!("{name}_2") } else { name }
+}
+
 /// One row for each group, in the order of the groups' values; without a group, one row.
 pub(super) fn rows(
     rows: &[u32],
@@ -87,7 +93,7 @@ pub(super) fn rows(
     wanted: &[ColumnAggregate],
 ) -> Result<Vec<Value>, HandleError> {
     let Some(GroupColumn { name, column }) = group else {
-        return Ok(vec![Value::Object(row(rows, wanted))]);
+        return Ok(vec![Value::Object(row(rows, None, wanted))]);
     };
     let mut groups: BTreeMap<&Cell, Vec<u32>> = BTreeMap::new();
     for number in rows {
@@ -99,19 +105,19 @@ pub(super) fn rows(
         groups.entry(cell).or_default().push(*number);
     }
     let rows = groups.into_iter().map(|(cell, rows)| {
-        let mut out = row(&rows, wanted);
+        let mut out = row(&rows, Some(name), wanted);
         out.insert((*name).to_owned(), cell.to_value());
         Value::Object(out)
     });
     Ok(rows.collect())
 }
 
-fn row(rows: &[u32], wanted: &[ColumnAggregate]) -> Map<String, Value> {
+fn row(rows: &[u32], group: Option<&str>, wanted: &[ColumnAggregate]) -> Map<String, Value> {
     let value = |one: &ColumnAggregate| match &one.column {
         Some(column) => of(one.aggregate.function, rows, column),
         None => Value::from(rows.len()),
     };
-    wanted.iter().map(|one| (one.aggregate.name(), value(one))).collect()
+    wanted.iter().map(|one| (column_name(&one.aggregate, group), value(one))).collect()
 }
 
 fn of(function: Function, rows: &[u32], column: &Column) -> Value {

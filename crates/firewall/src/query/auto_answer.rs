@@ -22,6 +22,8 @@ pub(super) struct Question<'a> {
     pub(super) query: &'a HandleQuery,
     pub(super) spec: &'a FrameSpec<'a>,
     pub(super) limits: Limits,
+    /// Whether it is about lines of a text, or characters, that a view gives.
+    pub(super) is_text: bool,
     /// The order of columns in the text of the result.
     pub(super) order: Vec<String>,
 }
@@ -38,23 +40,26 @@ impl Question<'_> {
         let mut masker = Masker::new(self.redactor, &self.limits);
         let excerpt = if self.query.is_selective() {
             let all = drill::rows(content, self.redactor, &limits)?;
-            let selector = Selector::new(self.redactor, &limits, all.rows(), columns)?;
+            // Masks in rows that are made of what was redacted are ours.
+            let again = self.redactor.again();
+            let redactor = if all.is_redacted() { &again } else { self.redactor };
+            let selector = Selector::new(redactor, &limits, all.rows(), columns)?;
             let selected = selector.select(self.query)?;
-            let (rows, matching) = match &selected {
+            let (rows, matching, redactor) = match &selected {
                 QueryOutcome::Rows(numbers) => {
                     let matching = (!self.query.filter.is_empty()).then_some(numbers.len());
-                    (all.rows().numbered(numbers), matching)
+                    (all.rows().numbered(numbers), matching, redactor)
                 }
                 QueryOutcome::Computed(rows) => {
                     limits.allowed = None;
-                    (rows.as_slice().into(), None)
+                    (rows.as_slice().into(), None, &again)
                 }
             };
-            self.known_fields(rows, &limits)?;
+            self.known_fields(rows, &limits, redactor)?;
             let limits = self.only_fields(limits);
             match self.query.limit {
                 Some(0) => self.nothing(rows.len(), "rows"),
-                _ => self.table(rows, matching, &limits, &mut masker),
+                _ => self.table(rows, matching, &limits, redactor, &mut masker),
             }
         } else if self.query.limit == Some(0) {
             // Looked at all the same, so that what may not be asked is refused.
@@ -87,9 +92,14 @@ impl Question<'_> {
     }
 
     /// A field that no row has is an error that names those there are.
-    fn known_fields(&self, rows: Rows<'_>, limits: &Limits) -> Result<(), HandleError> {
+    fn known_fields(
+        &self,
+        rows: Rows<'_>,
+        limits: &Limits,
+        redactor: &Redactor,
+    ) -> Result<(), HandleError> {
         let columns = Columns::default();
-        let selector = Selector::new(self.redactor, limits, rows, &columns)?;
+        let selector = Selector::new(redactor, limits, rows, &columns)?;
         self.query.fields.iter().try_for_each(|field| selector.knows("fields", field))
     }
 
@@ -108,12 +118,13 @@ impl Question<'_> {
         rows: Rows<'_>,
         matching: Option<usize>,
         limits: &Limits,
+        redactor: &Redactor,
         masker: &mut Masker<'_>,
     ) -> Excerpt {
         // A table is made of the rows alone; they are not copied into content.
         let content = Content::Json(Cow::Owned(Value::Null));
         let part = self.part(&content, limits);
-        let mut excerpt = auto::excerpt_table(self.redactor, limits, rows, &part, masker);
+        let mut excerpt = auto::excerpt_table(redactor, limits, rows, &part, masker);
         if let Some(matching) = matching {
             let said = format!("Matching rows: {matching}.");
             excerpt.text = match excerpt.text.is_empty() {
@@ -138,7 +149,7 @@ impl Question<'_> {
         limits: &Limits,
         masker: &mut Masker<'_>,
     ) -> Result<Excerpt, HandleError> {
-        if let Some(view) = &self.query.view
+        if let Some(view) = self.query.view.as_ref().filter(|_| self.is_text)
             && let Some(lines) = lines_of(content)
         {
             return Ok(self.lines(&lines, view.name.as_str(), limits, masker));
@@ -158,12 +169,12 @@ impl Question<'_> {
             }
             Shape::Rows { rows, .. } if self.query.view.is_none() || self.offset() > 0 => {
                 self.past_the_end(rows.len(), "rows")?;
-                self.known_fields(rows, &self.limits)?;
-                Ok(self.table(rows, None, limits, masker))
+                self.known_fields(rows, &self.limits, self.redactor)?;
+                Ok(self.table(rows, None, limits, self.redactor, masker))
             }
             Shape::List(items) if self.query.view.is_none() || self.offset() > 0 => {
                 self.past_the_end(items.len(), "rows")?;
-                Ok(self.table(items.into(), None, limits, masker))
+                Ok(self.table(items.into(), None, limits, self.redactor, masker))
             }
             Shape::Object(_) | Shape::Scalar(_) if self.offset() > 0 => {
                 self.past_the_end(1, "rows").map(|()| windowed("", limits, |_| Value::Null))
@@ -258,7 +269,7 @@ fn lines_of<'c>(content: &'c Content<'_>) -> Option<Vec<(u64, &'c str)>> {
 }
 
 /// A row that is a place in a text and what stands there.
-pub(crate) fn as_line(row: &Value) -> Option<(u64, &str)> {
+fn as_line(row: &Value) -> Option<(u64, &str)> {
     let row: &Map<String, Value> = row.as_object().filter(|row| row.len() == 2)?;
     let number = row.get("line").or_else(|| row.get("character"))?.as_u64()?;
     Some((number, row.get(VALUE)?.as_str()?))

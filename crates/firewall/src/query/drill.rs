@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use weaver_types::{Digest, Frame, JsonRows, RawContent, RawResult, ResponseMode};
 
 use super::auto_answer::Question;
-use super::column::{Columns, VALUE};
+use super::column::{CellViewer, Columns, VALUE};
 use super::select::{QueryOutcome, Selector};
 use super::{HandleQuery, redacted_rows, wrong};
 use crate::content::{Content, Rows, Shape, ValueRenderer};
@@ -117,15 +117,15 @@ pub(crate) fn drill(
     let mut limits = limits(spec);
     let raw = source.raw;
     if limits.mode == ResponseMode::HandleOnly {
-        check(query, &limits)?;
+        check(query, redactor, &limits)?;
         return Ok(compose(redactor, raw, spec, &limits, |_, _| ()));
     }
     let is_auto = limits.mode == ResponseMode::Auto;
     let Some(request) = &query.view else {
-        check(query, &limits)?;
+        check(query, redactor, &limits)?;
         if is_auto {
             let order = tabular::names_in_order(raw);
-            let question = Question { redactor, query, spec, limits, order };
+            let question = Question { redactor, query, spec, limits, is_text: false, order };
             let content = Content::read_rows(&raw.content);
             return question.answer(source, &content, &source.memo.columns);
         }
@@ -142,12 +142,13 @@ pub(crate) fn drill(
     if viewed.summary {
         limits.mode = limits.mode.max(ResponseMode::Summary);
     }
-    check(query, &limits)?;
-    // A view is made of what is redacted already.
-    let redactor = &redactor.again();
+    // The masks in what is redacted already are ours; those in anything else are words of a server.
+    let redactor = if viewed.is_redacted { &redactor.again() } else { redactor };
+    check(query, redactor, &limits)?;
     if limits.mode == ResponseMode::Auto {
         let order = tabular::names_in_order(raw);
-        let question = Question { redactor, query, spec, limits, order };
+        let is_text = viewed.is_text;
+        let question = Question { redactor, query, spec, limits, is_text, order };
         return question.answer(source, &viewed.content, &Columns::default());
     }
     let asked = DrillDown { redactor, query, spec, limits, raw, omitted: viewed.omitted };
@@ -166,7 +167,7 @@ fn limits(spec: &FrameSpec<'_>) -> Limits {
 }
 
 /// Nothing is cut silently to fit: what goes beyond the bounds is refused.
-fn check(query: &HandleQuery, limits: &Limits) -> Result<(), HandleError> {
+fn check(query: &HandleQuery, redactor: &Redactor, limits: &Limits) -> Result<(), HandleError> {
     let refuse = |detail| Err(HandleError::Constraint { detail });
     if query.limit.is_some_and(|limit| limit > limits.rows as u64) {
         return refuse(format!("`limit` may be at most {}", limits.rows));
@@ -177,7 +178,9 @@ fn check(query: &HandleQuery, limits: &Limits) -> Result<(), HandleError> {
     if query.group_by.is_some() && limits.mode > ResponseMode::Table {
         return refuse("`group_by` gives rows, and no rows may be seen here".to_owned());
     }
-    match query.fields.iter().find(|field| !limits.admits(field)) {
+    let viewer = CellViewer::new(redactor, limits);
+    let is_seen = |field: &String| limits.admits(field) && viewer.is_name_visible(field);
+    match query.fields.iter().find(|field| !is_seen(field)) {
         // The name is not repeated: it is told apart from its neighbours by its place.
         Some(_) => refuse("`fields` names a field that may not be seen".to_owned()),
         None => Ok(()),
@@ -185,6 +188,7 @@ fn check(query: &HandleQuery, limits: &Limits) -> Result<(), HandleError> {
 }
 
 /// A question on the way to its answer.
+#[derive(Clone)]
 struct DrillDown<'a> {
     redactor: &'a Redactor,
     query: &'a HandleQuery,
@@ -243,10 +247,17 @@ impl DrillDown<'_> {
         self.compose(&self.shown(), |renderer, draft| fill(&window, renderer, draft))
     }
 
-    /// Rows that were looked into.
+    /// Rows that were looked into. Masks in those that are made of what was redacted are ours.
     fn selection(&self, content: &Content<'_>, columns: &Columns) -> Result<Frame, HandleError> {
         let rows = rows(content, self.redactor, &self.limits)?;
-        let rows = rows.rows();
+        if rows.is_redacted() {
+            let again = &self.redactor.again();
+            return DrillDown { redactor: again, ..self.clone() }.selected(rows.rows(), columns);
+        }
+        self.selected(rows.rows(), columns)
+    }
+
+    fn selected(&self, rows: Rows<'_>, columns: &Columns) -> Result<Frame, HandleError> {
         let selector = Selector::new(self.redactor, &self.limits, rows, columns)?;
         Ok(match selector.select(self.query)? {
             QueryOutcome::Rows(numbers) if self.limits.mode == ResponseMode::Table => {
@@ -259,7 +270,10 @@ impl DrillDown<'_> {
             }
             QueryOutcome::Computed(rows) if self.query.limit == Some(0) => self.nothing(rows.len()),
             QueryOutcome::Rows(numbers) => self.summary(rows.numbered(&numbers)),
-            QueryOutcome::Computed(rows) => self.computed(&rows),
+            QueryOutcome::Computed(rows) => {
+                let again = &self.redactor.again();
+                DrillDown { redactor: again, ..self.clone() }.computed(&rows)
+            }
         })
     }
 
@@ -324,14 +338,21 @@ pub(super) fn parts_of(shape: &Shape<'_>) -> usize {
 pub(super) enum QueryRows<'c> {
     Stored(Rows<'c>),
     Made(Vec<Value>),
+    /// The lines of a redacted text.
+    Lines(Vec<Value>),
 }
 
 impl QueryRows<'_> {
     pub(super) fn rows(&self) -> Rows<'_> {
         match self {
             Self::Stored(rows) => *rows,
-            Self::Made(rows) => rows.as_slice().into(),
+            Self::Made(rows) | Self::Lines(rows) => rows.as_slice().into(),
         }
+    }
+
+    /// Whether the masks in them are ours.
+    pub(super) fn is_redacted(&self) -> bool {
+        matches!(self, Self::Lines(_))
     }
 }
 
@@ -351,7 +372,7 @@ pub(super) fn rows<'c>(
             let redacted = ValueRenderer::new(redactor, limits).redacted(text);
             let line =
                 |line: &str| Value::Object(Map::from_iter([(VALUE.to_owned(), Value::from(line))]));
-            QueryRows::Made(redacted.lines().map(line).collect())
+            QueryRows::Lines(redacted.lines().map(line).collect())
         }
         Shape::Binary { .. } => {
             let detail = "the result is binary and has no rows; ask for a view".to_owned();

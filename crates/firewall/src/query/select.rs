@@ -62,12 +62,7 @@ impl<'a> Selector<'a> {
             self.sort(&mut rows, &query.sort)?;
             return Ok(QueryOutcome::Rows(rows));
         }
-        let wanted = if query.aggregate.is_empty() {
-            &[Aggregate { function: Function::Count, field: None }][..]
-        } else {
-            &query.aggregate
-        };
-        let wanted = wanted
+        let wanted = aggregates(query)
             .iter()
             .map(|aggregate| {
                 let column = aggregate.field.as_ref().map(|field| self.column("aggregate", field));
@@ -179,16 +174,20 @@ impl Verdicts {
     }
 }
 
+/// The aggregates of a query: a count, unless it names others.
+fn aggregates(query: &HandleQuery) -> &[Aggregate] {
+    const COUNT: &[Aggregate] = &[Aggregate { function: Function::Count, field: None }];
+    if query.aggregate.is_empty() { COUNT } else { &query.aggregate }
+}
+
 /// Computed rows in the order of the query, whose keys name their fields.
 fn ordered(rows: Vec<Value>, query: &HandleQuery) -> Result<Vec<Value>, HandleError> {
     if query.sort.is_empty() {
         return Ok(rows);
     }
-    let mut names: Vec<String> = query.aggregate.iter().map(Aggregate::name).collect();
-    if names.is_empty() {
-        names.push(Function::Count.word().to_owned());
-    }
-    names.extend(query.group_by.clone());
+    let group = query.group_by.as_deref();
+    let names = aggregates(query).iter().map(|one| aggregate::column_name(one, group));
+    let names: Vec<String> = names.chain(query.group_by.clone()).collect();
     let columns = query
         .sort
         .iter()

@@ -77,7 +77,8 @@ fn head(text: &str, max: usize) -> &str {
     text.split_at(text.floor_char_boundary(max)).0
 }
 
-/// Where the last line before the end begins, or the last word where lines are long.
+/// Where the last line before the end begins, or the last word where lines are long, or some character
+/// where there are no words.
 fn last_break(bytes: &[u8]) -> usize {
     let from = bytes.len().saturating_sub(LOOK_BACK);
     let tail = bytes.get(from..).unwrap_or_default();
@@ -85,7 +86,10 @@ fn last_break(bytes: &[u8]) -> usize {
         .iter()
         .rposition(|b| *b == b'\n')
         .or_else(|| tail.iter().rposition(u8::is_ascii_whitespace));
-    found.map_or(from, |at| from + at + 1)
+    // Bytes of this form go on with a character (UTF-8); one has three of them at most.
+    let is_inner = |b: &&u8| **b & 0xc0 == 0x80;
+    let inner = tail.iter().take(3).take_while(is_inner).count();
+    found.map_or(from + inner, |at| from + at + 1)
 }
 
 fn content(pieces: Vec<RawChunk>) -> RawContent {

@@ -18,6 +18,8 @@ const TOP_KEYS: usize = 10;
 const STATISTICS: usize = 5;
 /// The most distinct strings of a distribution.
 const DISTINCT: usize = 10;
+/// Numbers of a column that are looked at before their average is told.
+const FEW: usize = 256;
 /// Bytes that most facts have beside what they begin with, at most.
 const ROOM: usize = 128;
 /// Characters of one string in a distribution.
@@ -225,6 +227,8 @@ struct Numbers {
     max: (f64, Number),
     sum: f64,
     count: u32,
+    /// The first of them.
+    first: Vec<Number>,
 }
 
 impl<'a> Column<'a> {
@@ -327,7 +331,7 @@ impl Numbers {
     fn of(number: &Number) -> Option<Self> {
         let value = number.as_f64()?;
         let (min, max) = ((value, number.clone()), (value, number.clone()));
-        Some(Self { min, max, sum: value, count: 1 })
+        Some(Self { min, max, sum: value, count: 1, first: vec![number.clone()] })
     }
 
     /// Takes in one more; false when it has no value.
@@ -341,11 +345,14 @@ impl Numbers {
         }
         self.sum += value;
         self.count = self.count.saturating_add(1);
+        if self.first.len() < FEW {
+            self.first.push(number.clone());
+        }
         true
     }
 
     /// The least and the greatest are values, so they are masked like values; and the average of
-    /// few numbers would give them away.
+    /// few numbers would give away the one among them that is masked.
     fn statistics(&self, key: &mut FieldName<'_>, renderer: &mut ValueRenderer<'_>) -> String {
         let mut fact = begun(&renderer.key_of(key));
         let mut masked = false;
@@ -359,7 +366,7 @@ impl Numbers {
             }
         }
         fact.push_str(", avg=");
-        if masked {
+        if masked || self.first.iter().any(|number| renderer.would_hide_number(number, *key)) {
             fact.push_str(MASK);
         } else {
             push_rounded(&mut fact, self.sum / f64::from(self.count));

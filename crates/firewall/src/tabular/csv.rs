@@ -44,22 +44,26 @@ impl Table {
             .from_reader(text.as_bytes());
         let unreadable =
             |_| HandleError::Query { detail: "the content cannot be read as a table".to_owned() };
-        let names = distinct(reader.headers().map_err(unreadable)?.iter());
-        let mut rows = Vec::new();
+        let head = reader.headers().map_err(unreadable)?.clone();
+        let mut rows: Vec<Vec<String>> = Vec::new();
         for record in reader.records() {
             if rows.len() >= MAX_ROWS {
                 let detail = format!("the table has more than {MAX_ROWS} rows");
                 return Err(HandleError::Constraint { detail });
             }
             let record = record.map_err(unreadable)?;
-            rows.push(record.iter().take(names.len()).map(str::to_owned).collect());
+            rows.push(record.iter().take(MAX_COLUMNS).map(str::to_owned).collect());
         }
+        // Cells beyond the head have columns without a name.
+        let longest = rows.iter().map(Vec::len).max().unwrap_or_default();
+        let nameless = std::iter::repeat_n("", longest.saturating_sub(head.len()));
+        let names = distinct(head.iter().chain(nameless));
         Ok(Self { names, rows })
     }
 }
 
 /// Names of columns: none empty, none twice.
-fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+pub(super) fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut known = BTreeSet::new();
     let mut out = Vec::new();
     for (at, name) in names.take(MAX_COLUMNS).enumerate() {
@@ -123,8 +127,7 @@ mod tests {
     #[test]
     fn rows_are_named_by_the_head() {
         let read = rows("id,city\n1,\"Os, lo\"\n2\n3,Lyon,more\n", b',').unwrap();
-        let expected =
-            json!([{ "id": 1, "city": "Os, lo" }, { "id": 2 }, { "id": 3, "city": "Lyon" }]);
+        let expected = json!([{ "id": 1, "city": "Os, lo" }, { "id": 2 }, { "id": 3, "city": "Lyon", "column_3": "more" }]);
         assert_eq!(json!(read), expected);
         assert_eq!(head("id;city\n1;a\n").unwrap(), ["id", "city"]);
         assert_eq!(head("some words"), None);

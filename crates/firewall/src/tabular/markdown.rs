@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::csv::distinct;
+
 /// The rows of a text that is one table.
 pub(super) fn rows(text: &str) -> Option<Vec<Value>> {
     let mut lines = text.lines();
@@ -14,13 +16,14 @@ pub(super) fn rows(text: &str) -> Option<Vec<Value>> {
     if rule.len() != head.len() || !rule.iter().all(is_rule) {
         return None;
     }
+    let names = distinct(head.iter().map(String::as_str));
     let mut rows = Vec::new();
     for line in lines {
         let cells = cells(line)?;
         if cells.len() > head.len() {
             return None;
         }
-        let named = head.iter().cloned().zip(cells.into_iter().map(|cell| typed(&cell)));
+        let named = names.iter().cloned().zip(cells.into_iter().map(|cell| typed(&cell)));
         rows.push(Value::Object(named.collect::<Map<_, _>>()));
     }
     (!rows.is_empty()).then_some(rows)
@@ -28,7 +31,8 @@ pub(super) fn rows(text: &str) -> Option<Vec<Value>> {
 
 /// The names of the columns of a text that begins with a table.
 pub(super) fn head(text: &str) -> Option<Vec<String>> {
-    cells(text.lines().next()?)
+    let head = cells(text.lines().next()?)?;
+    Some(distinct(head.iter().map(String::as_str)))
 }
 
 /// The cells of a line; `\|` is a bar inside of one.
@@ -83,6 +87,8 @@ mod tests {
             assert_eq!(row(cell), Some(vec![json!({ "a": value, "b": "x" })]), "{cell}");
         }
         assert_eq!(rows("|a|b|\n|-|-|\n|1|"), Some(vec![json!({ "a": 1 })]));
+        let same = rows("|a|a||\n|-|-|-|\n|1|2|3|");
+        assert_eq!(same, Some(vec![json!({ "a": 1, "a_2": 2, "column_3": 3 })]));
         for other in [
             "",
             "| a |",

@@ -77,7 +77,7 @@ pub(super) fn found<'v>(
         "keys" => Cow::Owned(walk.keys(&found)),
         _ => Cow::Owned(walk.paths(&found, args.whole("depth")?.unwrap_or(DEPTH))),
     };
-    Ok(ViewResult { omitted: walk.omitted, ..ViewResult::free(Content::Json(content)) })
+    Ok(ViewResult { omitted: walk.omitted, ..ViewResult::redacted(Content::Json(content)) })
 }
 
 /// The key under which an object that is only a wrapper holds its rows.

@@ -10,7 +10,7 @@ use super::path::Step;
 use super::view_result::ViewResult;
 use crate::content::{Content, ValueRenderer};
 use crate::error::HandleError;
-use crate::query::{ViewRequest, as_line};
+use crate::query::ViewRequest;
 
 /// The view, the same as [`json::render`] gives of the whole value; none where it needs all rows as
 /// a tree.
@@ -24,21 +24,15 @@ pub(super) fn render<'v>(
     let is_all = steps.is_empty() || below.is_some_and(<[Step]>::is_empty);
     if request.name == "get" && is_all {
         let found = whole(rows, below, args.names("keys")?.as_deref(), renderer);
-        // Lines of a text are told by their form.
-        let is_lines = |rows: &JsonRows| {
-            rows.key().is_none() && rows.row(0).is_some_and(|row| as_line(&row).is_some())
-        };
-        let found = found.filter(|rows| !is_lines(rows));
-        return Ok(found.map(|rows| ViewResult::free(Content::Rows(rows))));
+        return Ok(found.map(|rows| ViewResult::redacted(Content::Rows(rows))));
     }
     let Some((root, steps)) = narrowed(rows, &steps, below, &request.name) else {
         return Ok(None);
     };
-    let ViewResult { content, free, summary, omitted } =
-        json::found(&root, &args, &steps, request, renderer)?;
+    let ViewResult { content, omitted, .. } = json::found(&root, &args, &steps, request, renderer)?;
     let Content::Json(value) = content else { return Ok(None) };
     let content = Content::Json(Cow::Owned(value.into_owned()));
-    Ok(Some(ViewResult { content, free, summary, omitted }))
+    Ok(Some(ViewResult { omitted, ..ViewResult::redacted(content) }))
 }
 
 /// All rows, with the fields that are wanted and may be seen.

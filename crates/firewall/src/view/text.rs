@@ -36,7 +36,9 @@ pub(super) fn render(
         "head" => match Args::of(request, &["chars", "lines"])?.whole("chars")? {
             Some(chars) => {
                 let head = weaver_text::escape::truncate(text, chars).to_owned();
-                return Ok(ViewResult::free(Content::Json(Cow::Owned(json!([{ "value": head }])))));
+                return Ok(ViewResult::redacted(Content::Json(Cow::Owned(
+                    json!([{ "value": head }]),
+                ))));
             }
             None => {
                 let count = Args::of(request, &["chars", "lines"])?.whole("lines")?;
@@ -56,11 +58,11 @@ pub(super) fn render(
             let (start, end) = range(&Args::of(request, &["end", "start"])?)?;
             let part: String = text.chars().skip(start).take(end - start).collect();
             let part = json!({ "character": start, "value": part });
-            return Ok(ViewResult::free(Content::Json(Cow::Owned(json!([part])))));
+            return Ok(ViewResult::of_text(vec![part]));
         }
         _ => search(text, request)?,
     };
-    Ok(ViewResult::free(Content::Json(Cow::Owned(Value::Array(lines)))))
+    Ok(ViewResult::of_text(lines))
 }
 
 /// A range of lines or characters, counted from 0, its end not in it.

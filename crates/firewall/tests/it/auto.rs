@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use weaver_firewall::{Firewall, FrameSpec, HandleError, HandleQuery, MaskTable};
+use weaver_firewall::{Firewall, FrameSpec, HandleError, HandleQuery, MaskTable, ViewRequest};
 use weaver_types::{
     Constraints, ContentBlocks, Frame, Handle, HandleId, RawContent, RawResult, ResponseMode,
     Status, Timestamp,
@@ -12,11 +12,11 @@ use weaver_types::{
 
 use crate::support::{FIREWALL, capability, spec, warned};
 
-fn auto() -> FrameSpec<'static> {
+pub(crate) fn auto() -> FrameSpec<'static> {
     spec(ResponseMode::Auto)
 }
 
-fn handle() -> Handle {
+pub(crate) fn handle() -> Handle {
     Handle {
         byte_size: 1,
         capability_id: capability(&[]).id().clone(),
@@ -29,26 +29,26 @@ fn handle() -> Handle {
     }
 }
 
-fn laid_out(blocks: Value, structured: Option<Value>) -> RawResult {
+pub(crate) fn laid_out(blocks: Value, structured: Option<Value>) -> RawResult {
     let blocks = blocks.as_array().unwrap().clone();
     let whole = json!({ "content": blocks });
     RawResult { blocks: Some(ContentBlocks { blocks, structured }), ..RawResult::json(whole) }
 }
 
-fn text_of(frame: &Frame) -> String {
+pub(crate) fn text_of(frame: &Frame) -> String {
     let texts = frame.content.iter().filter_map(|block| block.get("text")?.as_str());
     texts.collect::<Vec<_>>().join("\n")
 }
 
 /// The whole frame of a result with a handle, in so many tokens.
-fn within(raw: &RawResult, tokens: u32) -> Frame {
+pub(crate) fn within(raw: &RawResult, tokens: u32) -> Frame {
     let handle = handle();
     let mut spec = FrameSpec { handle: Some(&handle), ..auto() };
     spec.budget.max_tokens = tokens;
     FIREWALL.frame(raw, &spec)
 }
 
-fn ask(raw: &RawResult, query: &Value) -> Result<Frame, HandleError> {
+pub(crate) fn ask(raw: &RawResult, query: &Value) -> Result<Frame, HandleError> {
     let handle = handle();
     let spec = FrameSpec { handle: Some(&handle), ..auto() };
     FIREWALL.expand(raw, &HandleQuery::parse(query).unwrap(), &spec)
@@ -74,8 +74,8 @@ fn what_fits_is_delivered_as_it_is() {
 fn blocks_keep_their_order_their_shape_and_their_structured_value() {
     let blocks = json!([
         { "type": "text", "text": "one", "annotations": { "audience": ["user"], "priority": 0.5 } },
-        { "type": "image", "data": "aGk=", "mimeType": "image/png" },
-        { "type": "audio", "data": "aGk=", "mimeType": "audio/wav" },
+        { "type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png" },
+        { "type": "audio", "data": "UklGRgAAAABXQVZF", "mimeType": "audio/wav" },
         { "type": "resource_link", "uri": "file:///a.txt", "name": "a" },
         { "type": "resource", "resource": { "uri": "x://1", "mimeType": "text/plain", "text": "in it" } },
         { "type": "text", "text": "two" },
@@ -466,5 +466,91 @@ fn ordinary_addresses_and_kinds_are_shown_as_they_are() {
             "mimeType": "text/csv; charset=iso-8859-15" });
         let frame = FIREWALL.frame(&laid_out(json!([block]), None), &auto());
         assert_eq!(frame.content, [block], "{uri}");
+    }
+}
+
+#[test]
+fn the_call_for_the_rest_holds_no_masked_name() {
+    let list: Vec<Value> = (0..5_000).map(|n| json!([n, "some words"])).collect();
+    for name in ["4539148803436467", "ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi"] {
+        for value in [
+            json!({ name: list, "other": [1] }),
+            json!({ "a": { name: list }, "other": [[1]] }),
+            json!([{ "a": { name: list } }, [[2]]]),
+        ] {
+            let raw = RawResult::json(value);
+            let frame = within(&raw, 500);
+            let shown = serde_json::to_string(&frame).unwrap();
+            assert!(!shown.contains(name), "{:?} {:?}", frame.next, frame.notes);
+            assert!(ask(&raw, &frame.next.unwrap()).is_ok());
+        }
+    }
+}
+
+#[test]
+fn rows_that_may_not_be_seen_are_passed_over_and_counted() {
+    let mut rows = vec![json!(1), json!(2), json!(3)];
+    rows.extend((1..=4).map(|id| json!({ "id": id })));
+    rows.insert(5, json!("x"));
+    let raw = RawResult::json(json!(rows));
+    let handle = handle();
+    let allowed = Some(["id".to_owned()].into());
+    let constraints = Constraints { allowed_fields: allowed, ..Default::default() };
+    let spec = FrameSpec { handle: Some(&handle), constraints: &constraints, ..auto() };
+    for limit in 1..9 {
+        let (mut seen, mut offset) = (Vec::new(), 0);
+        while offset < rows.len() {
+            let query = HandleQuery::parse(&json!({ "offset": offset, "limit": limit })).unwrap();
+            let frame = FIREWALL.expand(&raw, &query, &spec).unwrap();
+            seen.extend(text_of(&frame).lines().filter_map(|line| line.parse::<u32>().ok()));
+            // A page is as long as its limit, or says where the next begins.
+            offset = frame.next.map_or(offset + limit, |next| {
+                usize::try_from(next["offset"].as_u64().unwrap()).unwrap()
+            });
+        }
+        assert_eq!(seen, [1, 2, 3, 4], "{limit}");
+    }
+    let first = FIREWALL.frame(&raw, &spec);
+    assert!(text_of(&first).contains("1\n2\n3\n4"), "{}", text_of(&first));
+    assert_eq!(first.next, None);
+}
+
+#[test]
+fn rows_that_have_the_form_of_lines_are_rows() {
+    let rows = json!([{ "line": 5, "value": "x" }, { "line": 9, "value": "y" }]);
+    let places = json!([{ "character": 5, "value": "x" }]);
+    for view in ["get", "keys"] {
+        let shown =
+            text_of(&ask(&RawResult::json(rows.clone()), &json!({ "view": view })).unwrap());
+        assert!(shown.contains("line"), "{view}: {shown}");
+    }
+    for (rows, numbers) in [(rows, &["5", "9"][..]), (places, &["5"])] {
+        for query in [json!({ "view": "get" }), json!({ "view": "get", "sort": "value" })] {
+            let shown = text_of(&ask(&RawResult::json(rows.clone()), &query).unwrap());
+            assert!(numbers.iter().all(|number| shown.contains(number)), "{query}: {shown}");
+        }
+    }
+    let csv = RawResult::text("line,value\n5,x\n9,y\n");
+    let shown = text_of(&ask(&csv, &json!({ "view": "rows" })).unwrap());
+    assert!(shown.contains('5') && shown.contains('9'), "{shown}");
+    // Lines of a text are its text.
+    let text = RawResult::text("some words\nand more\n");
+    assert_eq!(text_of(&ask(&text, &json!({ "view": "lines" })).unwrap()), "some words\nand more");
+}
+
+#[test]
+fn whether_there_is_a_masked_name_cannot_be_asked() {
+    let raw = RawResult::json(json!([{ "jane.roe@corp.example.com": 1, "b": 2 }]));
+    for mode in [ResponseMode::Auto, ResponseMode::Table] {
+        for (part, view) in [("fields", None), ("fields", Some("get")), ("sort", None)] {
+            let refused = |name: &str| {
+                let mut query = HandleQuery::parse(&json!({ part: [name] })).unwrap();
+                query.view = view.map(ViewRequest::new);
+                FIREWALL.expand(&raw, &query, &spec(mode)).unwrap_err().to_string()
+            };
+            let is_there = refused("jane.roe@corp.example.com");
+            assert_eq!(is_there, refused("john.doe@corp.example.com"), "{part} {view:?} {mode:?}");
+            assert!(is_there.contains("may not be seen"), "{is_there}");
+        }
     }
 }

@@ -378,3 +378,19 @@ proptest! {
         prop_assert!(session.used() <= total);
     }
 }
+
+#[test]
+fn a_structured_value_that_no_text_repeats_is_charged() {
+    let value = json!({ "items": vec!["word"; 200] });
+    let counted = |blocks: Value, structured: Option<Value>| {
+        let raw = crate::auto::laid_out(blocks, structured);
+        let mut reservation = budget(100_000).open(0).reserve().unwrap();
+        assert!(reservation.takes(&FIREWALL.frame(&raw, &crate::auto::auto()), 0));
+        reservation.counted()
+    };
+    let alone = counted(json!([]), Some(value.clone()));
+    assert!(alone >= 200, "{alone}");
+    let text = json!([{ "type": "text", "text": value.to_string() }]);
+    let repeated = counted(text.clone(), Some(value));
+    assert_eq!(repeated, counted(text, None), "said twice, it is charged once");
+}

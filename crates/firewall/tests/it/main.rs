@@ -5,6 +5,8 @@ mod auto;
 #[cfg(test)]
 mod auto_oracle;
 #[cfg(test)]
+mod blocks;
+#[cfg(test)]
 mod budgets;
 #[cfg(test)]
 mod builder;
@@ -44,6 +46,8 @@ mod local_forms;
 mod masks;
 #[cfg(test)]
 mod page;
+#[cfg(test)]
+mod planted_masks;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]

@@ -132,3 +132,40 @@ fn a_run_gives_out_a_thousand_values() {
     assert!(!too_much(&masks(1, 1_000)) && !too_much(&masks(1, 500)));
     assert!(!too_much(&masks(1_001, 1)) && too_much(&masks(1_000, 2)));
 }
+
+#[test]
+fn a_number_of_three_digits_that_was_given_out_is_masked_where_it_comes_back() {
+    let table = Arc::new(MaskTable::new());
+    let masked =
+        |value: &Value| FIREWALL.with_masks(Arc::clone(&table), None).redact_value(value).0;
+    assert_eq!(masked(&json!({ "cvv": 123 })), json!({ "cvv": "[FIELD_1]" }));
+    assert_eq!(masked(&json!({ "echo": 123 })), json!({ "echo": 123 }));
+    table.give_out(["[FIELD_1]"].into_iter());
+    for (echo, shown) in [
+        (json!({ "echo": 123 }), json!({ "echo": "[FIELD_1]" })),
+        (
+            json!({ "echo": ["it is 123", 123, 124] }),
+            json!({ "echo": ["it is [FIELD_1]", "[FIELD_1]", 124] }),
+        ),
+        (json!({ "echo": "{\"n\":123}" }), json!({ "echo": "{\"n\":\"[FIELD_1]\"}" })),
+    ] {
+        assert_eq!(masked(&echo), shown);
+    }
+}
+
+#[test]
+fn a_mask_in_a_name_overwrites_no_other_field() {
+    for arguments in [
+        json!({ "[EMAIL_1]": 1, MAIL: 2 }),
+        json!({ "a": [{ MAIL: 2, "[EMAIL_1]": { "b": "[FIELD_1]" } }] }),
+    ] {
+        let resolved = run().1.resolve(&arguments);
+        assert_eq!(resolved.unknown.map(|one| one.mask).as_deref(), Some("[EMAIL_1]"));
+        let with_values = resolved.arguments.unwrap_or_else(|| arguments.clone());
+        let fields = |value: &Value| {
+            let value = value.get("a").map_or(value, |list| &list[0]);
+            value.as_object().unwrap().len()
+        };
+        assert_eq!((fields(&with_values), fields(&arguments)), (2, 2));
+    }
+}

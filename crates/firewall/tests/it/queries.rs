@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use weaver_firewall::{Firewall, FrameSpec, HandleQuery};
+use weaver_firewall::{Firewall, FrameSpec, HandleQuery, ViewRequest};
 use weaver_types::{Constraints, Frame, RawResult, ResponseMode};
 
 use crate::support::{FIREWALL, capability, names, spec, warned};
@@ -382,4 +382,41 @@ fn a_query_has_at_most_32_conditions_and_100_values_of_one() {
     assert!(view(16).is_ok() && view(17).is_err());
     let fields = |count: usize| HandleQuery::parse(&json!({ "fields": vec!["a"; count] }));
     assert!(fields(256).is_ok() && fields(257).is_err());
+}
+
+#[test]
+fn a_group_that_is_named_as_an_aggregate_takes_nothing_from_it() {
+    let raw = RawResult::json(json!([{ "count": 5 }, { "count": 5 }, { "count": 7 }]));
+    for query in [
+        json!({ "group_by": "count", "aggregate": ["count"] }),
+        json!({ "group_by": "count" }),
+        json!({ "group_by": "count", "sort": "-count_2" }),
+    ] {
+        let rows = json!(answer(&raw, query).table);
+        assert_eq!(rows, json!([{ "count": 5, "count_2": 2 }, { "count": 7, "count_2": 1 }]));
+    }
+    let raw = RawResult::json(json!([{ "sum(a)": "x", "a": 2 }, { "sum(a)": "x", "a": 3 }]));
+    let rows = json!(answer(&raw, json!({ "group_by": "sum(a)", "aggregate": ["sum(a)"] })).table);
+    assert_eq!(rows, json!([{ "sum(a)": "x", "sum(a)_2": 5 }]));
+}
+
+#[test]
+fn columns_of_one_name_and_cells_beyond_the_head_are_columns_of_their_own() {
+    let cells = |text: &str, view: Option<&str>| {
+        let mut query = ask(&json!({ "limit": 50 }));
+        query.view = view.map(ViewRequest::new);
+        let mut spec = wide();
+        spec.mode = ResponseMode::Auto;
+        let frame = FIREWALL.expand(&RawResult::text(text), &query, &spec).unwrap();
+        frame.content[0]["text"].as_str().unwrap().to_owned()
+    };
+    let markdown = "| a | a | b |\n|---|---|---|\n| 1 | 2 | 3 |\n| 4 | 5 | 6 |\n";
+    assert_eq!(cells(markdown, None), "a,a_2,b\n1,2,3\n4,5,6");
+    // A text is a table where its first lines have as many cells each.
+    let csv = format!("a,b\n{}8,9,more,and\n", "1,2\n".repeat(20));
+    for view in [None, Some("rows"), Some("tail")] {
+        let shown = cells(&csv, view);
+        assert!(shown.starts_with("a,b,column_3,column_4\n"), "{view:?}: {shown}");
+        assert!(shown.ends_with("8,9,more,and"), "{view:?}: {shown}");
+    }
 }

@@ -657,3 +657,21 @@ fn a_value_that_does_not_fit_is_left_out_whole() {
     let chunks = (0..3).map(|_| RawChunk::Json(row.clone())).collect();
     assert_eq!(stored(chunks), (RawContent::Json(row), true));
 }
+
+#[test]
+fn a_stream_without_spaces_is_cut_between_characters() {
+    let long = "密".repeat(1_500_000);
+    let bytes = long.as_bytes().chunks(10_007).map(bytes).collect();
+    for chunks in [vec![RawChunk::Text(long.clone())], bytes] {
+        let (content, is_cut) = stored(chunks);
+        let RawContent::Text(kept) = content else { panic!("no text") };
+        assert!(is_cut && long.starts_with(&kept));
+        assert!(kept.len() <= MAX_WHOLE && kept.len() > MAX_WHOLE - 32 * 1024, "{}", kept.len());
+    }
+    // Bytes that are no text are cut wherever the bound is.
+    let (content, is_cut) = stored(vec![RawChunk::Bytes(vec![0x80; MAX_WHOLE + 1])]);
+    assert!(
+        is_cut
+            && matches!(content, RawContent::Binary { bytes, .. } if bytes.len() > MAX_WHOLE - 32 * 1024)
+    );
+}

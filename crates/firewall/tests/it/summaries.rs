@@ -287,3 +287,14 @@ fn facts_that_bear_on_the_goal_come_first() {
         facts.iter().position(|fact| fact == "the invoice") < facts.iter().position(|f| f == "one")
     );
 }
+
+#[test]
+fn an_average_is_told_only_where_every_number_is_shown() {
+    let told = |middle: u64| {
+        let rows = json!([{ "n": 1 }, { "n": middle }, { "n": 9_000_000_000_000_000_000_u64 }]);
+        let facts = facts(rows);
+        beginning(&facts, "n: ").unwrap().to_owned()
+    };
+    assert!(told(4_000).contains("avg=3000000000000"), "{}", told(4_000));
+    assert!(told(4_539_148_803_436_467).ends_with("avg=[REDACTED]"));
+}

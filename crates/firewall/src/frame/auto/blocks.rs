@@ -9,6 +9,8 @@ use weaver_types::{RawContent, RawResult};
 
 use crate::content::media_type;
 
+/// The longest word for a kind that counts for nothing, in bytes.
+const MAX_KIND: usize = 100;
 /// The longest text that is compared with a structured value, in bytes.
 const MAX_COMPARED: usize = 1 << 20;
 
@@ -47,14 +49,35 @@ fn one(content: &RawContent) -> Value {
     }
 }
 
-/// The texts in a block that a model reads.
-pub(super) fn texts(block: &Value) -> Vec<&str> {
-    let own = ["text", "uri", "name", "title", "description"];
-    let inner = block
-        .get("resource")
-        .map(|resource| ["text", "uri"].into_iter().filter_map(|key| resource.get(key)?.as_str()));
-    let own = own.into_iter().filter_map(|key| block.get(key)?.as_str());
-    own.chain(inner.into_iter().flatten()).collect()
+/// The parts of a block that a model reads: its texts as they are, and whatever else is in it, but for
+/// bytes and words for kinds, as JSON.
+pub(super) fn texts(block: &Value) -> Vec<Cow<'_, str>> {
+    let Some(fields) = block.as_object() else { return vec![Cow::Owned(block.to_string())] };
+    let is_media = matches!(block.get("type").and_then(Value::as_str), Some("image" | "audio"));
+    let mut texts = Vec::new();
+    for (name, value) in fields {
+        match (name.as_str(), value) {
+            ("resource", Value::Object(resource)) => {
+                texts.extend(resource.iter().filter_map(|(name, value)| match name.as_str() {
+                    "blob" if value.is_string() => None,
+                    name => text_in(name, value),
+                }));
+            }
+            ("data", Value::String(_)) if is_media => {}
+            (name, value) => texts.extend(text_in(name, value)),
+        }
+    }
+    texts
+}
+
+fn text_in<'v>(name: &str, value: &'v Value) -> Option<Cow<'v, str>> {
+    match (name, value) {
+        ("text" | "uri" | "name" | "title" | "description", Value::String(text)) => {
+            Some(Cow::Borrowed(text))
+        }
+        ("type" | "mimeType", Value::String(kind)) if kind.len() <= MAX_KIND => None,
+        _ => Some(Cow::Owned(format!("{}:{value}", Value::from(name)))),
+    }
 }
 
 /// The bytes of its texts.
@@ -138,12 +161,20 @@ mod tests {
             "type": "resource", "title": "Title", "mimeType": "text/plain",
             "resource": { "uri": "file:///a", "text": "inner", "blob": "QQ==" },
         });
-        assert_eq!(texts(&block), ["Title", "inner", "file:///a"]);
+        assert_eq!(texts(&block), ["inner", "file:///a", "Title"]);
         assert_eq!(text_bytes(&block), 19);
         assert!(is_one_text(&[text("a")]));
         assert!(!is_one_text(&[text("a"), text("b")]));
         assert!(!is_one_text(&[block]));
         assert!(!is_one_text(&[]));
+        let other = json!({
+            "type": "k".repeat(101), "mimeType": "image/png", "data": 1, "name": [2],
+            "resource": { "blob": "QQ==", "more": 3 },
+        });
+        let long = format!("\"type\":\"{}\"", "k".repeat(101));
+        assert_eq!(texts(&other), ["\"data\":1", "\"name\":[2]", "\"more\":3", &long]);
+        assert_eq!(texts(&json!([1])), ["[1]"]);
+        assert!(texts(&json!({ "type": "image", "data": "QQ==" })).is_empty());
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(super) fn excerpt(
             return Excerpt {
                 text,
                 note: cut.then(|| "Shortened: `…` marks what is left out.".to_owned()),
-                next: cut.then(|| largest_part(value, items, limits)),
+                next: cut.then(|| largest_part(value, items, limits, redactor)),
             };
         }
         last = text;
@@ -72,16 +72,18 @@ pub(super) fn excerpt(
 }
 
 /// The query for the largest part of a value, which is the one that was shortened: what lies behind
-/// the items that are shown of a long list, or the part itself.
-fn largest_part(value: &Value, shown: usize, limits: &Limits) -> Value {
+/// the items that are shown of a long list, or the part itself. A path holds only names that are shown
+/// as they are.
+fn largest_part(value: &Value, shown: usize, limits: &Limits, redactor: &Redactor) -> Value {
     let mut path = String::new();
+    let is_visible = |key: &str| ValueRenderer::new(redactor, limits).key(key) == key;
     let mut at = value;
     for _ in 0..MAX_PATH {
         match at {
             Value::Object(map) => {
                 let seen = map.iter().filter(|(key, _)| limits.admits(key));
                 let Some((key, inner)) = seen.max_by_key(|(_, value)| weight(value)) else { break };
-                if key.contains(['.', '[', ']', '"', '\\']) {
+                if key.contains(['.', '[', ']', '"', '\\']) || !is_visible(key) {
                     break;
                 }
                 if !path.is_empty() {
@@ -126,6 +128,17 @@ fn weight(value: &Value) -> usize {
     }
 }
 
+/// Whether a list in the value has more than `items` items, at any depth.
+pub(super) fn has_list_over(value: &Value, items: usize) -> bool {
+    match value {
+        Value::Array(list) => {
+            list.len() > items || list.iter().any(|value| has_list_over(value, items))
+        }
+        Value::Object(map) => map.values().any(|value| has_list_over(value, items)),
+        _ => false,
+    }
+}
+
 /// The value with at most `items` items in each list, at every depth.
 pub(super) fn with_lists_of(value: &Value, items: usize) -> Value {
     match value {
@@ -147,7 +160,9 @@ mod tests {
     #[test]
     fn the_largest_part_is_named_by_its_path() {
         let path = |value: Value, shown: usize| {
-            let query = with_limits(8_000, None, |limits| largest_part(&value, shown, limits));
+            let redactor = Redactor::builtin();
+            let largest = |limits: &Limits| largest_part(&value, shown, limits, &redactor);
+            let query = with_limits(8_000, None, largest);
             query["args"]["path"].as_str().unwrap().to_owned()
         };
         let list = json!({ "a": [1, 2, 3], "b": 1 });

@@ -51,8 +51,13 @@ pub(super) fn excerpt(
     };
     let mut table = Table::of(columns);
     let mut chars = part.space.chars;
+    // Rows of which nothing may be seen are passed over, and count all the same.
+    let mut passed = 0;
     for row in after.iter().take(wanted) {
-        let Some(shown) = renderer.row(&row, 1) else { continue };
+        let Some(shown) = renderer.row(&row, 1) else {
+            passed += 1;
+            continue;
+        };
         let line = table.line(&shown);
         let size = part.space.size(&line, limits).saturating_add(1);
         let length = line.chars().count() + 1;
@@ -62,22 +67,22 @@ pub(super) fn excerpt(
         left -= size;
         chars = chars.saturating_sub(if chars == usize::MAX { 0 } else { length });
         table.lines.push((line, table.columns.len()));
+        passed += 1;
     }
-    let shown = table.lines.len();
     let mut text = table.text();
     if !facts.is_empty() {
         text = format!("{text}\n{}", facts.join("\n"));
     }
-    let end = part.offset + shown;
+    let end = part.offset + passed;
     let missing = rows.len().saturating_sub(end);
-    if shown == 0 && wanted > 0 {
+    if passed == 0 && wanted > 0 {
         let note = format!(
             "Row {} is too large for one answer; ask for some `fields` of it.",
             part.offset
         );
         return Excerpt { text, note: Some(note), next: None };
     }
-    if missing == 0 || wanted == part.limit && shown == wanted && !part.first {
+    if missing == 0 || wanted == part.limit && passed == wanted && !part.first {
         return Excerpt { text, note: None, next: None };
     }
     Excerpt {

@@ -130,8 +130,10 @@ fn the_space_is_shared_among_blocks() {
         (113, 0, 1, vec![17]),
         (100, 0, 0, vec![]),
     ] {
-        let blocks = vec![empty.clone(); blocks];
-        let shared = with_limits(tokens, None, |limits| shares(&blocks, others, limits));
+        let blocks = vec![Cow::Borrowed(&empty); blocks];
+        let shared = with_limits(tokens, None, |limits| shares::of(&blocks, others, limits));
+        assert!(shared.iter().all(|share| share.chars == usize::MAX));
+        let shared: Vec<usize> = shared.iter().map(|share| share.tokens).collect();
         assert_eq!(shared, expected, "{tokens} {} {others}", blocks.len());
     }
 }
@@ -170,13 +172,24 @@ fn rows_are_too_many_where_a_rule_bounds_them() {
 
 #[test]
 fn a_value_that_wraps_a_text_wraps_what_is_shown_of_it() {
-    let shown = || Some("shown".to_owned());
-    assert_eq!(wrapped(&json!({ "r": "text" }), shown()), Some(json!({ "r": "shown" })));
-    assert_eq!(wrapped(&json!({ "r": "text", "s": 1 }), shown()), None);
-    assert_eq!(wrapped(&json!({ "r": 1 }), shown()), None);
-    assert_eq!(wrapped(&json!({}), shown()), None);
-    assert_eq!(wrapped(&json!("text"), shown()), None);
-    assert_eq!(wrapped(&json!({ "r": "text" }), None), None);
+    let redactor = Redactor::builtin();
+    let wrapped = |value: Value, blocks: Value| {
+        let blocks = blocks.as_array().unwrap().clone();
+        let wrapped =
+            |limits: &Limits| Masker::new(&redactor, limits).wrapped(&value, &blocks, "shown");
+        with_limits(8_000, None, wrapped)
+    };
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let one = json!([text("text")]);
+    assert_eq!(wrapped(json!({ "r": "text" }), one.clone()), Some(json!({ "r": "shown" })));
+    assert_eq!(wrapped(json!({ "r": "text" }), json!([text("text"), text("text")])), None);
+    assert_eq!(wrapped(json!({ "r": "text" }), json!([])), None);
+    for other in
+        [json!({ "r": "other" }), json!({ "r": "text", "s": 1 }), json!({ "r": 1 }), json!({})]
+    {
+        assert_eq!(wrapped(other, one.clone()), None);
+    }
+    assert_eq!(wrapped(json!("text"), one), None);
     assert_eq!(masker_line("mail jane.roe@corp.net"), "mail [REDACTED]");
 }
 

@@ -12,8 +12,8 @@ use weaver_text::escape;
 use super::blocks;
 use crate::content::finding::Findings;
 use crate::content::media_type;
-use crate::redact::value::{Bounds, OmissionCounts, Postprocess, ValueRedactor};
-use crate::redact::{Counts, MASK, PlainWords, Redactor};
+use crate::redact::value::{Bounds, OmissionCounts, Pairing, Postprocess, ValueRedactor};
+use crate::redact::{Counts, Detection, PlainWords, Redactor};
 use crate::spec::Limits;
 
 /// The types of blocks. Any other is a word of the tool.
@@ -24,6 +24,8 @@ const MEDIA: [&str; 3] = ["image", "audio", "video"];
 const MAX_BLOB: usize = 1024 * 1024;
 /// A run of base64 of this many characters is data, not text.
 const MAX_BASE64: usize = 1_024;
+/// The fewest characters of a line of base64 that is not the last one.
+const MIN_LINE: usize = 60;
 /// What joins the parts of an address. Each has one byte, as what is read in its place.
 const JOINTS: [char; 8] = ['/', '?', '#', '&', '=', ';', ',', '_'];
 
@@ -104,7 +106,14 @@ impl<'a> Masker<'a> {
     pub(super) fn block(&mut self, block: &Value) -> Value {
         let Some(fields) = block.as_object() else { return self.walk.value(block, None, 0) };
         let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
-        let mut out = Map::new();
+        if let ("image" | "audio", Some(Value::String(data))) = (kind, fields.get("data")) {
+            let declared = fields.get("mimeType").and_then(Value::as_str).unwrap_or_default();
+            let declared = if is_media(declared) { declared } else { kind };
+            if let ("text", text) = self.blob(data, declared) {
+                return json!({ "type": "text", "text": text });
+            }
+        }
+        let (mut out, mut others) = (Map::new(), Vec::new());
         for (key, value) in fields {
             let shown = match (key.as_str(), value) {
                 ("type", Value::String(kind)) if KINDS.contains(&kind.as_str()) => value.clone(),
@@ -115,10 +124,25 @@ impl<'a> Masker<'a> {
                 }
                 ("resource", Value::Object(resource)) => self.resource(resource),
                 ("uri" | "name" | "title", Value::String(text)) => self.address(text),
-                _ => self.walk.value(value, None, 1),
+                _ => {
+                    others.push((key, value));
+                    continue;
+                }
             };
-            out.insert(self.name(key), shown);
+            out.insert(key.clone(), shown);
         }
+        self.with_others(out, others, fields)
+    }
+
+    /// The fields that are no form of MCP, beside those that are: masked as in any object.
+    fn with_others(
+        &mut self,
+        known: Map<String, Value>,
+        others: Vec<(&String, &Value)>,
+        all: &Map<String, Value>,
+    ) -> Value {
+        let mut out = self.walk.fields(others, &Pairing::of(all), 1);
+        out.extend(known);
         Value::Object(out)
     }
 
@@ -127,29 +151,18 @@ impl<'a> Masker<'a> {
     fn address(&mut self, text: &str) -> Value {
         let part = |c: char| if JOINTS.contains(&c) { '\n' } else { c };
         let parts: String = text.chars().map(part).collect();
-        let known = self.redactor.spans(text);
-        let is_known = |at: &Range<usize>| {
-            known.iter().any(|span| span.range.start <= at.start && at.end <= span.range.end)
+        let known = self.redactor.detections(text);
+        let is_new = |one: &Detection| {
+            let holds = |at: &Range<usize>| at.start <= one.range.start && one.range.end <= at.end;
+            !known.iter().any(|known| holds(&known.range))
         };
-        let (mut out, mut end) = (String::with_capacity(text.len()), 0);
-        for span in self.redactor.spans(&parts) {
-            let Some(value) = text.get(span.range.clone()).filter(|_| !is_known(&span.range))
-            else {
-                continue;
-            };
-            out.push_str(text.get(end..span.range.start).unwrap_or_default());
-            end = span.range.end;
-            match self.walk.redacted(value) {
-                Cow::Owned(masked) => out.push_str(&masked),
-                // Alone it is no value; what stands around it made it one.
-                Cow::Borrowed(_) => {
-                    *self.walk.masked.entry(span.kind).or_default() += 1;
-                    out.push_str(MASK);
-                }
-            }
+        let mut found = self.redactor.detections(&parts);
+        found.retain(is_new);
+        if found.is_empty() {
+            return Value::String(self.walk.string(text, None, 1).into_owned());
         }
-        out.push_str(text.get(end..).unwrap_or_default());
-        Value::String(self.walk.string(&out, None, 1).into_owned())
+        let masked = self.redactor.text_with_fields(text, found, &mut self.walk.masked);
+        Value::String(self.walk.masked_string(&masked, 1).into_owned())
     }
 
     /// The name of a field of a block, masked as any other.
@@ -167,7 +180,7 @@ impl<'a> Masker<'a> {
     /// An embedded resource. A blob that is text is shown as text, masked; one of a kind that
     /// nobody can show is described.
     fn resource(&mut self, resource: &Map<String, Value>) -> Value {
-        let mut out = Map::new();
+        let (mut out, mut others) = (Map::new(), Vec::new());
         let declared = resource.get("mimeType").and_then(Value::as_str).unwrap_or_default();
         for (key, value) in resource {
             match (key.as_str(), value) {
@@ -184,24 +197,24 @@ impl<'a> Masker<'a> {
                 ("uri" | "name" | "title", Value::String(text)) => {
                     out.insert(key.clone(), self.address(text));
                 }
-                _ => {
-                    let shown = self.walk.value(value, None, 1);
-                    out.insert(self.name(key), shown);
-                }
+                _ => others.push((key, value)),
             }
         }
-        Value::Object(out)
+        self.with_others(out, others, resource)
     }
 
     fn blob(&mut self, blob: &str, declared: &str) -> (&'static str, Value) {
-        let bytes = STANDARD.decode(blob).ok();
-        match bytes.as_deref().and_then(crate::tabular::text_of) {
-            Some(text) => ("text", Value::String(self.text(text))),
-            None if MEDIA.iter().any(|kind| declared.starts_with(kind)) => ("blob", json!(blob)),
-            None if bytes.as_deref().is_some_and(|bytes| self.may_pass(bytes)) => {
+        let bytes = decoded(blob);
+        if let Some(text) = bytes.as_deref().and_then(crate::tabular::text_of) {
+            return ("text", Value::String(self.text(text)));
+        }
+        // Words may be base64, too: what is so short is looked at as it stands.
+        let is_data = blob.len() >= MAX_BASE64 || self.redactor.spans(blob).is_empty();
+        match bytes {
+            Some(bytes) if is_data && (is_media(declared) || self.may_pass(&bytes)) => {
                 ("blob", json!(blob))
             }
-            None => {
+            bytes => {
                 self.walk.omit("blob_omitted", 1);
                 let size = bytes.map_or(blob.len(), |bytes| bytes.len());
                 let said = format!("({}, {size} bytes, not shown)", media_type(declared));
@@ -220,16 +233,24 @@ impl<'a> Masker<'a> {
 
     /// The structured value. Where it wraps the text of the one block, it wraps what is shown of it.
     pub(super) fn structured(&mut self, value: &Value, blocks: &[Value], shown: &[Value]) -> Value {
-        if let ([block], [shown]) = (blocks, shown)
-            && let Some(text) = block.get("text").and_then(Value::as_str)
-            && blocks::wraps(value, text)
-            && let Some(fields) = value.as_object()
-            && let Some((name, _)) = fields.iter().next()
-        {
-            let text = shown.get("text").cloned().unwrap_or_default();
-            return Value::Object(Map::from_iter([(name.clone(), text)]));
-        }
-        self.walk.value(value, None, 0)
+        let text = shown.first().and_then(|block| block.get("text")?.as_str());
+        let wrapped = text.and_then(|text| self.wrapped(value, blocks, text));
+        wrapped.unwrap_or_else(|| self.walk.value(value, None, 0))
+    }
+
+    /// A structured value that only wraps the text of the one block in a field, around what is shown of
+    /// the text.
+    pub(super) fn wrapped(
+        &mut self,
+        value: &Value,
+        blocks: &[Value],
+        shown: &str,
+    ) -> Option<Value> {
+        let [block] = blocks else { return None };
+        let text = block.get("text").and_then(Value::as_str)?;
+        let fields = value.as_object().filter(|_| blocks::wraps(value, text))?;
+        let name = self.name(fields.keys().next()?);
+        Some(Value::Object(Map::from_iter([(name, shown.into())])))
     }
 
     /// Takes in what another walk over parts of the same result masked and found.
@@ -267,6 +288,22 @@ impl<'a> Masker<'a> {
 const MASKS_ARE_VALUES: &str = "A mask in an argument stands for its value.";
 /// What it is told where masks stand for nothing.
 const VALUES_ARE_HIDDEN: &str = "The values are not shown.";
+
+/// Whether bytes of this kind are shown to whoever can show them.
+fn is_media(declared: &str) -> bool {
+    MEDIA.iter().any(|kind| declared.starts_with(kind))
+}
+
+/// The bytes of base64, which may be in lines as mail has them.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let is_full = |line: &str| line.trim_end().len() >= MIN_LINE;
+    let mut lines = text.trim_end().lines().rev();
+    lines.next();
+    let is_base64 = lines.all(is_full);
+    is_base64
+        .then(|| text.lines().map(str::trim_end).collect::<String>())
+        .and_then(|joined| STANDARD.decode(joined).ok())
+}
 
 /// One line of what was masked.
 fn masks_line(masked: &Counts, use_of: &str) -> Option<String> {

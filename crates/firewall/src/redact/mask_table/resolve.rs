@@ -203,7 +203,7 @@ impl<'a> Resolver<'a> {
                 let mut out = Map::new();
                 for (name, field) in fields {
                     let (name, field) = self.below(name, |inner| {
-                        (inner.text(name).into_owned(), inner.value(field, depth + 1))
+                        (inner.name(name, fields, &out), inner.value(field, depth + 1))
                     });
                     out.insert(name, field);
                 }
@@ -220,6 +220,20 @@ impl<'a> Resolver<'a> {
         let out = look(self);
         self.place.truncate(before);
         out
+    }
+
+    /// The name of a field. Where its masks stand for the name of another field, it stays as it is and
+    /// counts as a mask that stands for nothing: no field overwrites another.
+    fn name(&mut self, name: &str, all: &Map<String, Value>, done: &Map<String, Value>) -> String {
+        let resolved = self.text(name);
+        if resolved == name || !all.contains_key(&*resolved) && !done.contains_key(&*resolved) {
+            return resolved.into_owned();
+        }
+        let mask = bracketed(name).next().and_then(|range| name.get(range)).unwrap_or(name);
+        if self.unknown.is_none() {
+            self.unknown = Some(UnknownMask { mask: mask.to_owned(), place: self.shown_place() });
+        }
+        name.to_owned()
     }
 
     fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {

@@ -22,11 +22,18 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
 
     /// True for a number that is not shown; counts it.
     pub(crate) fn hides_number(&mut self, number: &Number, key: Option<FieldName<'_>>) -> bool {
-        let hides = !is_small(number) && self.is_sensitive_number(&number.to_string(), key);
+        let hides = self.would_hide_number(number, key);
         if hides {
             count(&mut self.masked, "number");
         }
         hides
+    }
+
+    /// The same without being counted.
+    pub(crate) fn would_hide_number(&self, number: &Number, key: Option<FieldName<'_>>) -> bool {
+        // Of the small ones only those that were given out are masked.
+        let may_hide = !is_small(number) || self.redactor.looks_for_values();
+        may_hide && self.is_sensitive_number(&number.to_string(), key)
     }
 
     /// True when the digits of a number under this name are a value that is masked.
@@ -46,7 +53,7 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
     }
 }
 
-/// True for a whole number with too few digits to be masked under any name.
+/// True for a whole number with too few digits for any rule and any name.
 pub(super) fn is_small(number: &Number) -> bool {
     number.as_i64().is_some_and(|whole| whole.unsigned_abs() < 1_000)
 }

@@ -34,6 +34,13 @@ impl<F: Postprocess> ValueRedactor<'_, F> {
         Cow::Owned(self.text(&again, &text, key).into_owned())
     }
 
+    /// The same for a text that was masked before: the masks in it stay.
+    pub(crate) fn masked_string<'t>(&mut self, text: &'t str, depth: usize) -> Cow<'t, str> {
+        let again = self.redactor.again();
+        let masked = self.within(&again, |walk| walk.string(text, None, depth));
+        self.postprocess.string(masked, &mut self.omitted)
+    }
+
     /// Whether a text is JSON in which something is hidden by its name, or which is too deep.
     pub(super) fn hides_in(&mut self, text: &str, depth: usize) -> bool {
         if !nested_json::may_be_json(text) {

@@ -1,0 +1,214 @@
+//! Content blocks, and the structured value beside them, in mode `auto`.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use weaver_firewall::{Firewall, FrameSpec, MaskTable};
+use weaver_types::{Constraints, Frame, RawResult};
+
+use crate::auto::{auto, laid_out, text_of, within};
+use crate::support::{FIREWALL, warned};
+
+fn text(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+fn frame_of(blocks: Value) -> Frame {
+    FIREWALL.frame(&laid_out(blocks, None), &auto())
+}
+
+/// The most items of any list in a value.
+fn longest_list(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(longest_list).fold(items.len(), usize::max),
+        Value::Object(fields) => fields.values().map(longest_list).fold(0, usize::max),
+        _ => 0,
+    }
+}
+
+#[test]
+fn no_list_of_a_structured_value_is_longer_than_a_rule_allows() {
+    let items: Vec<Value> = (0..40).map(|n| json!({ "id": n, "of": [n, n, n, n] })).collect();
+    let constraints = Constraints { max_rows: Some(3), ..Default::default() };
+    let spec = FrameSpec { constraints: &constraints, ..auto() };
+    for value in [
+        json!({ "items": items }),
+        json!({ "a": { "b": items }, "tags": vec!["x"; 9] }),
+        json!({ "tags": vec!["x"; 9] }),
+    ] {
+        for raw in [
+            laid_out(json!([text("words")]), Some(value.clone())),
+            laid_out(json!([text(&value.to_string())]), Some(value.clone())),
+            laid_out(json!([text("a"), text("b")]), Some(value.clone())),
+            RawResult::json(value.clone()),
+        ] {
+            let frame = FIREWALL.frame(&raw, &spec);
+            let structured = frame.structured.unwrap_or_default();
+            assert!(longest_list(&structured) <= 3, "{structured}");
+        }
+    }
+    // Within the rule it is as it came.
+    let few = json!({ "items": ["a", "b", "c"] });
+    let frame = FIREWALL.frame(&laid_out(json!([text("words")]), Some(few.clone())), &spec);
+    assert_eq!(frame.structured, Some(few));
+}
+
+#[test]
+fn a_block_of_several_has_no_more_rows_than_a_rule_allows() {
+    let rows: Vec<Value> = (0..40).map(|n| json!({ "id": n })).collect();
+    let csv = format!("id,name\n{}", "row,x\n".repeat(40));
+    let constraints = Constraints { max_rows: Some(3), ..Default::default() };
+    for table in [json!(rows).to_string(), csv] {
+        let raw = laid_out(json!([text("words"), text(&table)]), None);
+        let frame = FIREWALL.frame(&raw, &FrameSpec { constraints: &constraints, ..auto() });
+        let shown = frame.content[1]["text"].as_str().unwrap();
+        let is_row = |line: &&str| line.starts_with("row") || line.parse::<u32>().is_ok();
+        assert_eq!(shown.lines().filter(is_row).count(), 3, "{shown}");
+    }
+}
+
+#[test]
+fn the_name_of_a_field_around_a_text_is_masked() {
+    let name = "jane.roe@corp.example.com";
+    let long = "words and words\n".repeat(9_000);
+    for said in ["ok then", long.as_str()] {
+        let raw = laid_out(json!([text(said)]), Some(json!({ name: said })));
+        let frame = FIREWALL.frame(&raw, &auto());
+        let structured = frame.structured.unwrap();
+        assert!(!structured.to_string().contains(name), "{structured}");
+        assert_eq!(structured["[REDACTED]"], frame.content[0]["text"]);
+    }
+}
+
+#[test]
+fn a_structured_value_that_does_not_wrap_the_text_stays_as_it_is() {
+    let long = text(&"words and words\n".repeat(9_000));
+    for blocks in [json!([long]), json!([long, text("done")])] {
+        let frame = FIREWALL.frame(&laid_out(blocks, Some(json!({ "status": "ok" }))), &auto());
+        assert_eq!(frame.structured, Some(json!({ "status": "ok" })));
+    }
+}
+
+#[test]
+fn a_telling_name_hides_its_value_at_the_top_of_a_block_too() {
+    let fields = json!({
+        "type": "resource", "password": "hunter2", "apiKey": { "a": "abc-def" },
+        "a@corp.net": 1, "b@corp.net": 2,
+    });
+    let shown = frame_of(json!([fields, { "type": "resource", "resource": fields }])).content;
+    for block in [&shown[0], &shown[1]["resource"]] {
+        assert_eq!(block["password"], "[REDACTED]");
+        assert!(!block.to_string().contains("abc-def"), "{block}");
+        // Two masked names stay two fields.
+        assert_eq!((&block["[REDACTED]"], &block["[REDACTED] (2)"]), (&json!(1), &json!(2)));
+    }
+}
+
+#[test]
+fn a_name_beside_a_value_hides_it_in_a_block_too() {
+    let fields = json!({ "type": "card", "name": "DB_PASSWORD", "value": "hunter2" });
+    let shown = frame_of(json!([fields, { "type": "resource", "resource": fields }])).content;
+    assert_eq!(shown[0]["value"], "[REDACTED]");
+    assert_eq!(shown[1]["resource"]["value"], "[REDACTED]");
+}
+
+#[test]
+fn whatever_a_block_holds_counts_for_the_budget() {
+    let long = "some words of a document\n".repeat(32_000);
+    for block in [
+        json!({ "type": "resource", "resource": { "uri": "x://1", "text": long } }),
+        json!({ "type": "text", "text": "x", "_meta": { "all": long } }),
+        json!({ "type": "card", "body": long }),
+        json!({ "type": "card", "list": vec!["word"; 100_000] }),
+        json!({ "type": "resource", "resource": { "uri": "x://1", "blob": "aGk=", "more": long } }),
+        json!({ "type": "resource_link", "uri": "x://1", "name": "a", "description": long }),
+        json!({ "type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png", "alt": long }),
+        json!({ "type": "resource", "resource": { "uri": format!("x://{long}"), "text": "a" } }),
+        json!(long),
+    ] {
+        for blocks in [json!([block]), json!([text("first"), block])] {
+            let frame = within(&laid_out(blocks, None), 2_000);
+            let shown = json!(frame.content).to_string();
+            assert!(shown.len() < 12_000, "{} of {}", shown.len(), &block.to_string()[..60]);
+            assert!(!frame.notes.is_empty(), "{}", &block.to_string()[..60]);
+        }
+    }
+}
+
+#[test]
+fn of_a_document_beside_a_text_head_and_tail_are_shown() {
+    let lines: String = (0..30_000).map(|n| format!("line {n}\n")).collect();
+    let document = json!({ "type": "resource", "resource": { "uri": "x://1", "text": lines } });
+    let frame = within(&laid_out(json!([text("found it"), document]), None), 2_000);
+    assert_eq!(frame.content[0], text("found it"));
+    let resource = &frame.content[1]["resource"];
+    assert_eq!(resource["uri"], "x://1");
+    let shown = resource["text"].as_str().unwrap();
+    assert!(shown.starts_with("line 0\n") && shown.ends_with("line 29999\n"), "{shown}");
+    assert!(frame.notes.iter().any(|note| note.starts_with("Cut: ")), "{:?}", frame.notes);
+}
+
+#[test]
+fn the_characters_that_a_rule_allows_are_those_of_all_blocks() {
+    let long = "some words and more\n".repeat(100);
+    let rows: Vec<Value> = (0..300).map(|n| json!({ "id": n, "name": "somebody" })).collect();
+    for blocks in [
+        vec![text(&long); 12],
+        vec![text("small"), text(&long), text(&json!(rows).to_string())],
+        vec![
+            text(&long),
+            json!({ "type": "resource", "resource": { "uri": "x://1", "text": long } }),
+        ],
+    ] {
+        let count = blocks.len();
+        let constraints = Constraints { max_chars: Some(600), ..Default::default() };
+        let spec = FrameSpec { constraints: &constraints, ..auto() };
+        let frame = FIREWALL.frame(&laid_out(json!(blocks), None), &spec);
+        let shown = text_of(&frame).chars().count();
+        // Each cut has a mark.
+        assert!(shown <= 600 + count * 64, "{shown} of {count} blocks");
+    }
+}
+
+#[test]
+fn the_mask_in_an_address_stands_for_what_stood_there() {
+    let firewall = Firewall::new().with_masks(Arc::new(MaskTable::new()), None);
+    let uri = "https://h.example/x_AKIAQ3EGRZ7TDLKM5VXW";
+    let link = json!({ "type": "resource_link", "uri": uri, "name": "a" });
+    let frame = firewall.frame(&laid_out(json!([link]), None), &auto());
+    let shown = &frame.content[0]["uri"];
+    assert_eq!(shown, "https://h.example/x_[API_KEY_1]");
+    assert_eq!(firewall.resolve(shown).arguments, Some(json!(uri)));
+    assert_eq!(warned(&frame, "redacted_lookalike"), None);
+    // What looks like a mask in an address is masked all the same, beside a value too.
+    for uri in
+        ["https://h.example/[API_KEY_1]", "https://h.example/[API_KEY_1]/x_AKIAQ3EGRZ7TDLKM5VXW"]
+    {
+        let link = json!({ "type": "resource_link", "uri": uri, "name": "a" });
+        let frame = firewall.frame(&laid_out(json!([link]), None), &auto());
+        let shown = &frame.content[0]["uri"];
+        assert!(shown.as_str().unwrap().contains("[LOOKALIKE_1]"), "{shown}");
+        assert_eq!(firewall.resolve(shown).arguments, Some(json!(uri)));
+    }
+}
+
+#[test]
+fn bytes_pass_as_a_picture_only_where_they_are_bytes() {
+    let secret = "password=hunter2hunter2 AKIAQ3EGRZ7TDLKM5VXW";
+    // The same in base64.
+    let encoded = "cGFzc3dvcmQ9aHVudGVyMmh1bnRlcjIgQUtJQVEzRUdSWjdURExLTTVWWFc=";
+    let png = "iVBORw0KGgo=";
+    for (bytes, passes) in [(secret, false), (encoded, false), (png, true)] {
+        for block in [
+            json!({ "type": "image", "mimeType": "image/png", "data": bytes }),
+            json!({ "type": "audio", "mimeType": "audio/wav", "data": bytes }),
+            json!({ "type": "resource", "resource": { "uri": "x://1", "mimeType": "image/png", "blob": bytes } }),
+        ] {
+            let shown = json!(frame_of(json!([block])).content).to_string();
+            assert_eq!(shown.contains(bytes), passes, "{shown}");
+            assert!(!shown.contains("hunter2") && !shown.contains("AKIAQ3"), "{shown}");
+            let is_same = json!([block]).to_string() == shown;
+            assert_eq!(is_same, passes, "{shown}");
+        }
+    }
+}
