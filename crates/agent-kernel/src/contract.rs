@@ -24,11 +24,11 @@ use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace};
 pub(crate) use baselines::tool_key;
 
 pub use baselines::{
-    Approval, Baseline, BaselineError, BaselineReadError, BaselineState, Baselines, KERNEL_SURFACE,
-    MAX_BASELINES,
+    Baseline, BaselineApproval, BaselineError, BaselineReadError, BaselineState, Baselines,
+    KERNEL_SURFACE, MAX_BASELINES,
 };
 pub(crate) use comparison::compare;
-pub use comparison::{Contract, ContractState};
+pub use comparison::{ContractComparison, ContractState};
 pub(crate) use contract_record::read as read_baseline;
 
 /// The baselines of a ledger, with the versions themselves.

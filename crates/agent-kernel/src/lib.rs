@@ -78,8 +78,8 @@ pub use call_stream::CallStream;
 pub use caller::{Call, Caller};
 pub use chunk_queue::ChunkSender;
 pub use contract::{
-    Approval, Baseline, BaselineError, BaselineReadError, BaselineState, Baselines, Contract,
-    ContractState, KERNEL_SURFACE, MAX_BASELINES,
+    Baseline, BaselineApproval, BaselineError, BaselineReadError, BaselineState, Baselines,
+    ContractComparison, ContractState, KERNEL_SURFACE, MAX_BASELINES,
 };
 pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError, StreamSummary};
 pub use error::{KernelError, KeyRingError, RegistryError, TokenError};

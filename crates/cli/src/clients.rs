@@ -105,7 +105,11 @@ fn principal(config: &Config, named: Option<String>) -> Result<PrincipalId, Fail
     let Some(named) = named else { return Ok(config.principal.clone()) };
     let id = PrincipalId::parse(named)
         .map_err(|error| Failure::new(Exit::Usage, "clients.principal", error))?;
-    let policy = config::load_policy(config, false, SystemClock::default().now())?;
+    let policy = config::load_policy(
+        config,
+        config::SignatureChecks::Required,
+        SystemClock::default().now(),
+    )?;
     if policy.principal(&id).is_none() {
         let message = format!("the policy does not name the principal `{id}`");
         return Err(Failure::new(Exit::Unknown, "clients.principal", message)

@@ -81,7 +81,7 @@ fn servers(config: &Config, steps: &mut Vec<NextStep>) -> String {
     let now = SystemClock::default().now();
     let mut out = row("config", &escape::line(&file));
     out.push_str(&row("servers", &names.join(", ")));
-    match config::load_policy(config, false, now) {
+    match config::load_policy(config, config::SignatureChecks::Required, now) {
         Ok(set) => {
             if let Some(notice) = set.observation_notice() {
                 out.push_str(&row("policy", &output::bold(&escape::line(&notice))));

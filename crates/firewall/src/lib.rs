@@ -53,7 +53,7 @@ pub use contract_text::{Suspicion, suspicions};
 pub use error::HandleError;
 pub use firewall::{Firewall, FirewallBuilder, RedactedText};
 pub use frame::estimated_size;
-pub use query::{Aggregate, Condition, Function, HandleQuery, SortKey, Test, ViewRequest};
+pub use query::{Aggregate, Condition, Function, HandleQuery, Predicate, SortKey, ViewRequest};
 #[cfg(feature = "work-meter")]
 pub use redact::work_of;
 pub use redact::{

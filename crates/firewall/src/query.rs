@@ -20,7 +20,7 @@ pub(crate) use drill::{QueryCache, Source, drill};
 pub(crate) use form::{unknown, wrong};
 
 pub use aggregate::{Aggregate, Function};
-pub use condition::{Condition, Test};
+pub use condition::{Condition, Predicate};
 pub use sort::SortKey;
 
 use crate::error::HandleError;

@@ -16,6 +16,7 @@ mod incremental_scanner;
 mod joined_text;
 pub(crate) mod json_text;
 mod lexicon;
+mod mask_collapsed_text;
 mod mask_table;
 mod open_tail;
 mod output;
@@ -31,7 +32,6 @@ mod secrets;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod unmasked_view;
 mod validate;
 pub(crate) mod value;
 mod work;

@@ -111,7 +111,7 @@ pub enum BaselineReadError {
 
 /// Who approves, of what, and when.
 #[derive(Debug, Clone, Copy)]
-pub struct Approval<'a> {
+pub struct BaselineApproval<'a> {
     /// Whose ledger.
     pub tenant: &'a Tenant,
     /// The surface of which everything is approved at once, in place of what was approved of it
@@ -263,7 +263,7 @@ impl Baselines {
     pub fn approve(
         &self,
         tools: &[&Capability],
-        approval: Approval<'_>,
+        approval: BaselineApproval<'_>,
     ) -> Result<Vec<Batch>, BaselineError> {
         let name = approval.by.trim();
         if name.is_empty() || name.chars().count() > MAX_NAME || name.chars().any(char::is_control)
@@ -297,7 +297,7 @@ impl Baselines {
     fn put(
         &self,
         live: &Capability,
-        approval: Approval<'_>,
+        approval: BaselineApproval<'_>,
         batch: &mut Batch,
     ) -> Result<(), BaselineError> {
         let id = live.id();
@@ -312,7 +312,12 @@ impl Baselines {
     }
 
     /// The batches that forget what of the surface is not among `tools`.
-    fn removals(&self, surface: &str, tools: &[&Capability], approval: Approval<'_>) -> Vec<Batch> {
+    fn removals(
+        &self,
+        surface: &str,
+        tools: &[&Capability],
+        approval: BaselineApproval<'_>,
+    ) -> Vec<Batch> {
         let live: BTreeSet<&str> = tools.iter().map(|live| live.id().as_str()).collect();
         let approved = self.approved(surface);
         let gone: Vec<&&str> = approved.difference(&live).collect();
@@ -324,7 +329,7 @@ impl Baselines {
     }
 
     /// Marks the surface as approved whole.
-    fn mark(&self, surface: &str, approval: Approval<'_>, batch: &mut Batch) {
+    fn mark(&self, surface: &str, approval: BaselineApproval<'_>, batch: &mut Batch) {
         let key = key(approval.tenant, "surface", surface);
         let version = self.surfaces.get(surface).copied();
         batch.expect.push(Expect { key: key.clone(), version });
@@ -347,7 +352,10 @@ fn key(tenant: &Tenant, kind: &str, id: &str) -> RecordKey {
 }
 
 /// What the log says of an approval.
-fn event(tools: &[&Capability], approval: Approval<'_>) -> Option<weaver_types::ledger::NewEvent> {
+fn event(
+    tools: &[&Capability],
+    approval: BaselineApproval<'_>,
+) -> Option<weaver_types::ledger::NewEvent> {
     let named = tools.iter().take(MAX_NAMED).map(|live| {
         json!({
             "capability": live.id(),

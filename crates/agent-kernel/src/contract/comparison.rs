@@ -34,7 +34,7 @@ pub enum ContractState {
 
 /// A capability beside what was registered and approved of it.
 #[derive(Debug, Clone)]
-pub struct Contract {
+pub struct ContractComparison {
     /// The fingerprint of what is live.
     pub fingerprint: Digest,
     /// The fingerprint at registration.
@@ -49,7 +49,7 @@ pub struct Contract {
     pub contribution: Option<Box<Contribution>>,
 }
 
-impl Contract {
+impl ContractComparison {
     /// True when something was compared and is not as it was.
     #[must_use]
     pub fn mismatch(&self) -> bool {
@@ -89,11 +89,11 @@ pub(crate) fn compare(
     entry: &RegisteredCapability,
     effective: &Capability,
     older: &dyn Fn(&CapabilityId) -> Option<Capability>,
-) -> Contract {
+) -> ContractComparison {
     let (live, first) = (entry.capability(), entry.first());
     let first: &Capability = &first;
     let enforcement = policy.policy().contract_enforcement;
-    let mut out = Contract {
+    let mut out = ContractComparison {
         fingerprint: live.fingerprint(),
         registered: first.fingerprint(),
         state: ContractState::Match,
@@ -105,24 +105,27 @@ pub(crate) fn compare(
         out.state = ContractState::NotCompared;
         return out;
     }
-    let found =
-        match policy.contract_status(live) {
-            ContractStatus::Changed { approved, .. } => Some(pinned(live, first, approved)),
-            // Somebody signed exactly this version, whatever was registered or approved before.
-            ContractStatus::Approved if live.spec().upstream_digest.is_some() => None,
-            status => {
-                // What cannot be read says of nothing that an operator has read it.
-                let state = known.ok().map(|known| known.state(live));
-                let has_baseline =
-                    matches!(state, Some(BaselineState::Match(_) | BaselineState::Changed(_)));
-                registered(live, first)
-                    .or_else(|| if has_baseline { None } else { suspicious(entry) })
-                    .or_else(|| approved(live, known, older))
-                    .or_else(|| {
-                        if has_baseline { None } else { late(policy, status, entry, effective) }
-                    })
-            }
-        };
+    let found = match policy.contract_status(live) {
+        ContractStatus::Changed { approved, .. } => Some(pin_difference(live, first, approved)),
+        // Somebody signed exactly this version, whatever was registered or approved before.
+        ContractStatus::Approved if live.spec().upstream_digest.is_some() => None,
+        status => {
+            // What cannot be read says of nothing that an operator has read it.
+            let state = known.ok().map(|known| known.state(live));
+            let has_baseline =
+                matches!(state, Some(BaselineState::Match(_) | BaselineState::Changed(_)));
+            registration_difference(live, first)
+                .or_else(|| if has_baseline { None } else { suspicion_difference(entry) })
+                .or_else(|| baseline_difference(live, known, older))
+                .or_else(|| {
+                    if has_baseline {
+                        None
+                    } else {
+                        late_difference(policy, status, entry, effective)
+                    }
+                })
+        }
+    };
     let Some(found) = found else { return out };
     let reads = [first.spec().effects, live.spec().effects, effective.spec().effects]
         .into_iter()
@@ -135,7 +138,12 @@ pub(crate) fn compare(
         _ => Verdict::Allow,
     };
     let said = Contribution::new(Check::Contract, verdict, found.reason, found.detail);
-    Contract { state: found.state, drift: found.drift, contribution: Some(Box::new(said)), ..out }
+    ContractComparison {
+        state: found.state,
+        drift: found.drift,
+        contribution: Some(Box::new(said)),
+        ..out
+    }
 }
 
 impl Difference {
@@ -174,7 +182,7 @@ impl Difference {
 }
 
 /// Its words speak to a model.
-fn suspicious(entry: &RegisteredCapability) -> Option<Difference> {
+fn suspicion_difference(entry: &RegisteredCapability) -> Option<Difference> {
     let found = entry.suspicions();
     if found.is_empty() {
         return None;
@@ -190,7 +198,7 @@ fn suspicious(entry: &RegisteredCapability) -> Option<Difference> {
 }
 
 /// It came after its server's first listing, under a glob that was written for what stood there.
-fn late(
+fn late_difference(
     policy: &PolicySet,
     status: ContractStatus,
     entry: &RegisteredCapability,
@@ -210,14 +218,14 @@ fn late(
 }
 
 /// The signed contracts pin another version.
-fn pinned(live: &Capability, first: &Capability, approved: Digest) -> Difference {
+fn pin_difference(live: &Capability, first: &Capability, approved: Digest) -> Difference {
     let same = identity(first) == approved;
     let drift = if same { Drift::between(first, live) } else { Drift::default() };
     Difference { guarded: true, ..Difference::changed(live, "approved", approved, drift) }
 }
 
 /// Another version was registered first.
-fn registered(live: &Capability, first: &Capability) -> Option<Difference> {
+fn registration_difference(live: &Capability, first: &Capability) -> Option<Difference> {
     if identity(first) == identity(live) {
         return None;
     }
@@ -228,7 +236,7 @@ fn registered(live: &Capability, first: &Capability) -> Option<Difference> {
 }
 
 /// Another version was approved in the ledger, or none.
-fn approved(
+fn baseline_difference(
     live: &Capability,
     known: Result<&Baselines, ()>,
     older: &dyn Fn(&CapabilityId) -> Option<Capability>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weaver_policy::PolicySet;
 use weaver_types::{Capability, CapabilityId};
 
-use crate::contract::{self, Approval, Contract, KERNEL_SURFACE, load};
+use crate::contract::{self, BaselineApproval, ContractComparison, KERNEL_SURFACE, load};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
 use crate::registry::RegisteredCapability;
@@ -15,7 +15,7 @@ impl Kernel {
     /// How a registered capability stands against what was registered and approved; `None` when
     /// there is nothing of that name, or its contract cannot be applied.
     #[must_use]
-    pub fn contract(&self, id: &CapabilityId) -> Option<Contract> {
+    pub fn contract(&self, id: &CapabilityId) -> Option<ContractComparison> {
         let (entry, policy) = (self.registry.get(id)?, self.policy());
         let effective = entry.effective(&policy).ok()?;
         Some(self.compare(&policy, &entry, &effective))
@@ -23,7 +23,7 @@ impl Kernel {
 
     /// Everything that is registered and is not as it was registered and approved, by id.
     #[must_use]
-    pub fn contract_mismatches(&self) -> BTreeMap<CapabilityId, Contract> {
+    pub fn contract_mismatches(&self) -> BTreeMap<CapabilityId, ContractComparison> {
         let ids = self.registry.list_ids().into_iter();
         let all = ids.filter_map(|id| Some((self.contract(&id)?, id)));
         all.filter(|(contract, _)| contract.mismatch()).map(|(one, id)| (id, one)).collect()
@@ -70,7 +70,7 @@ impl Kernel {
         let (tenant, ledger) = (&self.settings.tenant, self.ledger.as_ref());
         let known = load(tenant, ledger);
         let tools: Vec<&Capability> = entries.iter().map(|entry| entry.capability()).collect();
-        let approval = Approval { tenant, surface, by, at: self.now() };
+        let approval = BaselineApproval { tenant, surface, by, at: self.now() };
         let batches = known.approve(&tools, approval).map_err(|error| KernelError::Stored {
             what: "an approval",
             problem: error.to_string(),
@@ -100,7 +100,7 @@ impl Kernel {
         policy: &PolicySet,
         entry: &RegisteredCapability,
         effective: &Capability,
-    ) -> Contract {
+    ) -> ContractComparison {
         let older = |id: &CapabilityId| {
             // Rare, and only for telling what changed: the record is read again.
             load_one(self, id).map(|contract| *contract)

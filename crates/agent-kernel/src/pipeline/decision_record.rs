@@ -10,7 +10,7 @@ use weaver_types::{
 };
 
 use crate::caller::Caller;
-use crate::contract::{Contract, ContractState};
+use crate::contract::{ContractComparison, ContractState};
 use crate::record::{
     Checks, HostFields, JustificationRecord, RecordedArguments, Tags, WouldHaveRecord,
     decision_version, metadata, refusal_key, words,
@@ -148,7 +148,7 @@ impl<'a> DecisionRecord<'a> {
 
     /// Says what the capability is, and how it stands against its contract, under the keys of the
     /// SecondBrain kernel.
-    pub(crate) fn about(&mut self, capability: &'a Capability, contract: &Contract) {
+    pub(crate) fn about(&mut self, capability: &'a Capability, contract: &ContractComparison) {
         self.capability = capability.id();
         self.class = Some(capability.class());
         self.fingerprint = Some(capability.fingerprint());
@@ -164,6 +164,6 @@ impl<'a> DecisionRecord<'a> {
 }
 
 /// The fingerprint that a capability was registered with, where it was compared with that.
-fn registered(contract: &Contract) -> Option<Digest> {
+fn registered(contract: &ContractComparison) -> Option<Digest> {
     (contract.state != ContractState::NotCompared).then_some(contract.registered)
 }

@@ -10,7 +10,7 @@ use weaver_types::{
 };
 
 use super::attempt::needs_of;
-use super::evaluate::{Evaluation, Question};
+use super::evaluate::{Evaluation, EvaluationRequest};
 use super::grant::limits;
 use super::hypothetical_call::HypotheticalCall;
 use super::token_allotment::TokenAllotment;
@@ -50,7 +50,7 @@ impl Kernel {
 
     fn would_do(&self, asked: HypotheticalCall<'_>) -> DryRun {
         let HypotheticalCall { question, mode, evaluated, .. } = asked;
-        let Question { caller, request, .. } = question;
+        let EvaluationRequest { caller, request, .. } = question;
         let Evaluation { mut decision, target, slot, .. } = *evaluated;
         let limits = limits(request, &decision);
         let mut shown = limits.mode.map_or(mode, |least| least.max(mode));

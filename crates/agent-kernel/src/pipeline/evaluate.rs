@@ -19,14 +19,14 @@ use crate::arguments::Arguments;
 use crate::cached_run::{RunSlot, lock};
 use crate::caller::Caller;
 use crate::clock_guard::Moment;
-use crate::contract::Contract;
+use crate::contract::ContractComparison;
 use crate::kernel::Kernel;
 use crate::masked_arguments::ArgumentMasks;
 use crate::registry::RegisteredCapability;
 
 /// What is asked.
 #[derive(Clone, Copy)]
-pub(crate) struct Question<'a> {
+pub(crate) struct EvaluationRequest<'a> {
     pub(crate) caller: Caller<'a>,
     pub(crate) request: &'a CapabilityRequest,
     pub(crate) arguments: Option<&'a Value>,
@@ -94,7 +94,7 @@ pub(crate) struct Target {
     pub(crate) entry: Arc<RegisteredCapability>,
     pub(crate) capability: Arc<Capability>,
     /// How it stands against what was registered and approved.
-    pub(crate) contract: Contract,
+    pub(crate) contract: ContractComparison,
     pub(crate) arguments: Option<Arguments>,
 }
 
@@ -110,7 +110,11 @@ pub(crate) fn denied(
 }
 
 impl Kernel {
-    pub(crate) fn evaluate(&self, policy: &PolicySet, question: Question<'_>) -> Box<Evaluation> {
+    pub(crate) fn evaluate(
+        &self,
+        policy: &PolicySet,
+        question: EvaluationRequest<'_>,
+    ) -> Box<Evaluation> {
         let run = &question.caller.run.run_id;
         self.settle_deferred_ends();
         match self.runs.slot(run, self.ledger.as_ref()) {
@@ -131,9 +135,9 @@ impl Kernel {
     fn find_target(
         &self,
         policy: &PolicySet,
-        question: Question<'_>,
+        question: EvaluationRequest<'_>,
     ) -> Result<Target, Box<Decision>> {
-        let Question { caller, request, .. } = question;
+        let EvaluationRequest { caller, request, .. } = question;
         let unknown = || {
             let detail = "no capability of that name is known here";
             Box::new(denied(policy, Check::System, ReasonCode::NotFound, detail))
@@ -154,11 +158,11 @@ impl Kernel {
     fn judge(
         &self,
         policy: &PolicySet,
-        question: Question<'_>,
+        question: EvaluationRequest<'_>,
         mut target: Target,
         slot: RunSlot,
     ) -> Box<Evaluation> {
-        let Question { caller, request, arguments, masks, operation, .. } = question;
+        let EvaluationRequest { caller, request, arguments, masks, operation, .. } = question;
         let settings = &caller.run.settings;
         let Some((label, exceeded, finished, spent)) = lock(&slot).map(|hot| {
             let (state, spent) = (hot.state(), spent(&hot, &settings.budget, operation));
@@ -227,7 +231,7 @@ impl Kernel {
     fn apply_releases(
         &self,
         policy: &PolicySet,
-        question: Question<'_>,
+        question: EvaluationRequest<'_>,
         target: &Target,
         query: &Query<'_>,
         decide: Decide<'_>,

@@ -12,7 +12,7 @@ use weaver_types::{
     HandleId, Label, Operation, ReasonCode, ResponseMode, RunId, SafetyMode, ToolResult, Verdict,
 };
 
-use super::evaluate::{Question, Target, denied};
+use super::evaluate::{EvaluationRequest, Target, denied};
 use super::grant::{early, unnamed};
 use super::label;
 use super::refuse::span_id;
@@ -79,7 +79,7 @@ impl Kernel {
         };
         let request = CapabilityRequest::new(record.handle.capability_id.clone(), "");
         let operation = Operation::View;
-        let question = Question {
+        let question = EvaluationRequest {
             caller,
             request: &request,
             arguments: None,

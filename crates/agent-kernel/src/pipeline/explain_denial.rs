@@ -7,7 +7,7 @@ use weaver_types::{
     CapabilityId, Check, Contribution, Decision, Discharge, PrincipalId, ReasonCode,
 };
 
-use super::evaluate::{Evaluation, Question};
+use super::evaluate::{Evaluation, EvaluationRequest};
 use super::hypothetical_call::HypotheticalCall;
 use crate::caller::{Call, Caller};
 use crate::kernel::Kernel;
@@ -38,7 +38,7 @@ impl Kernel {
             .map(beside)
             .collect();
         explanation.failed_conditions.extend(beside);
-        let Question { caller, request, .. } = question;
+        let EvaluationRequest { caller, request, .. } = question;
         finished(explanation, decision, &request.capability_id, &caller.principal.id)
     }
 
@@ -46,10 +46,10 @@ impl Kernel {
     fn by_policy(
         &self,
         policy: &PolicySet,
-        question: Question<'_>,
+        question: EvaluationRequest<'_>,
         evaluated: &Evaluation,
     ) -> DenialExplanation {
-        let Question { caller, request, arguments, masks, operation, .. } = question;
+        let EvaluationRequest { caller, request, arguments, masks, operation, .. } = question;
         let Some(target) = &evaluated.target else {
             return DenialExplanation {
                 denied: true,

@@ -5,7 +5,7 @@ use weaver_types::{
     ResponseMode, TokenClaims, Verdict,
 };
 
-use super::evaluate::{Evaluation, Question, Target, denied};
+use super::evaluate::{Evaluation, EvaluationRequest, Target, denied};
 use super::measure::Measure;
 use crate::cached_run::RunSlot;
 use crate::caller::{Call, Caller};
@@ -43,8 +43,16 @@ impl Kernel {
         let (arguments, masks) = masked_arguments::parts(unmasked.as_deref(), arguments);
         let operation = Operation::Invoke;
         let (at, facts) = (self.moment(), None);
-        let mut question =
-            Question { caller, request, arguments, masks, operation, at, facts, resumes: true };
+        let mut question = EvaluationRequest {
+            caller,
+            request,
+            arguments,
+            masks,
+            operation,
+            at,
+            facts,
+            resumes: true,
+        };
         let tighten = |mut evaluated: Box<Evaluation>| {
             evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
             evaluated
@@ -74,7 +82,7 @@ impl Kernel {
 
     fn mint(
         &self,
-        question: Question<'_>,
+        question: EvaluationRequest<'_>,
         mode: ResponseMode,
         target: &Target,
         evaluated: &Evaluation,

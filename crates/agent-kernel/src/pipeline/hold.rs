@@ -11,7 +11,7 @@ use weaver_types::{
 };
 
 use super::change::ChangeError;
-use super::evaluate::{Evaluation, Question};
+use super::evaluate::{Evaluation, EvaluationRequest};
 use super::resume::{HoldState, is_releasable};
 use super::transition::Step;
 use crate::approval::hold::{HeldMasks, HeldRequest, HoldForm, OpenHold, key};
@@ -35,7 +35,7 @@ impl Kernel {
     pub(crate) async fn hold(
         &self,
         policy: &PolicySet,
-        question: Question<'_>,
+        question: EvaluationRequest<'_>,
         call: &CallId,
         mut evaluated: Box<Evaluation>,
     ) -> Box<Evaluation> {
@@ -101,7 +101,7 @@ impl Kernel {
     pub(super) fn compose(
         &self,
         policy: &PolicySet,
-        question: Question<'_>,
+        question: EvaluationRequest<'_>,
         evaluated: &Evaluation,
         supersedes: Option<RequestId>,
     ) -> Result<OpenHold, Box<Contribution>> {

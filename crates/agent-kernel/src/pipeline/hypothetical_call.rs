@@ -3,7 +3,7 @@
 use weaver_policy::PolicySet;
 use weaver_types::{Operation, ResponseMode};
 
-use super::evaluate::{Evaluation, Question};
+use super::evaluate::{Evaluation, EvaluationRequest};
 use super::grant::raw_needs_admin;
 use crate::caller::{Call, Caller};
 use crate::kernel::Kernel;
@@ -12,7 +12,7 @@ use crate::masked_arguments;
 /// A call that is decided on and not made.
 pub(crate) struct HypotheticalCall<'a> {
     pub(crate) policy: &'a PolicySet,
-    pub(crate) question: Question<'a>,
+    pub(crate) question: EvaluationRequest<'a>,
     /// What the caller asked to be shown.
     pub(crate) mode: ResponseMode,
     pub(crate) evaluated: Box<Evaluation>,
@@ -38,8 +38,16 @@ impl Kernel {
         let unmasked = self.unmasked(caller, arguments);
         let (arguments, masks) = masked_arguments::parts(unmasked.as_deref(), arguments);
         let (operation, at, facts) = (Operation::Invoke, self.moment(), None);
-        let question =
-            Question { caller, request, arguments, masks, operation, at, facts, resumes: true };
+        let question = EvaluationRequest {
+            caller,
+            request,
+            arguments,
+            masks,
+            operation,
+            at,
+            facts,
+            resumes: true,
+        };
         let mut evaluated = self.evaluate(&policy, question);
         evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
         look(HypotheticalCall { policy: &policy, question, mode, evaluated })

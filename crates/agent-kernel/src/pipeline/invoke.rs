@@ -9,7 +9,7 @@ use weaver_types::{
 
 use super::attempt::attempt_needs;
 use super::authorized_invocation::{AuthorizedInvocation, TokenHolder};
-use super::evaluate::{Evaluation, Question, Target, denied};
+use super::evaluate::{Evaluation, EvaluationRequest, Target, denied};
 use super::grant::{early, limits, raw_needs_admin, unnamed};
 use super::label;
 use super::measure::Measure;
@@ -115,7 +115,7 @@ impl Kernel {
         let unmasked = self.unmasked(caller, Some(arguments));
         let (real, masks) = masked_arguments::parts(unmasked.as_deref(), Some(arguments));
         let arguments = real.unwrap_or(arguments);
-        let mut question = Question {
+        let mut question = EvaluationRequest {
             caller,
             request,
             arguments: Some(arguments),

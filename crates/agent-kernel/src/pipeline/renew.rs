@@ -6,7 +6,7 @@ use weaver_policy::PolicySet;
 use weaver_policy::approval::{ApprovalRequest, RequestEnd};
 use weaver_types::{Operation, ReasonCode, RequestId, RunBudget, RunContext, RunSettings};
 
-use super::evaluate::Question;
+use super::evaluate::EvaluationRequest;
 use super::resume::{HoldEnding, KERNEL, is_releasable};
 use crate::approval::hold::OpenHold;
 use crate::caller::Caller;
@@ -89,7 +89,7 @@ impl Kernel {
         let run = RunContext::create(settings, self.clock.as_ref(), self.random.as_ref()).ok()?;
         let run = run.named(old.run.clone());
         let masks = asked.masks.as_ref().map(|held| held.masks());
-        let question = Question {
+        let question = EvaluationRequest {
             caller: Caller { run: &run, principal: &principal },
             request: &asked.request,
             arguments: Some(&old.arguments),

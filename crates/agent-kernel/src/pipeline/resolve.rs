@@ -9,7 +9,7 @@ use weaver_policy::{PolicySet, Release};
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{CallId, Check, Contribution, EventKind, ReasonCode, RequestId};
 
-use super::evaluate::{Evaluation, Question};
+use super::evaluate::{Evaluation, EvaluationRequest};
 use super::hold::deny;
 use super::resume::{HoldEnding, is_releasable};
 use crate::approval::resolver::{Answer, ResolverPort};
@@ -49,7 +49,7 @@ impl Kernel {
     pub(crate) async fn decide_and_resolve(
         &self,
         policy: &PolicySet,
-        question: &mut Question<'_>,
+        question: &mut EvaluationRequest<'_>,
         call: &CallId,
         tighten: Tighten<'_>,
     ) -> Box<Evaluation> {
@@ -79,7 +79,7 @@ impl Kernel {
     async fn hold_if_needed(
         &self,
         policy: &PolicySet,
-        question: Question<'_>,
+        question: EvaluationRequest<'_>,
         call: &CallId,
         evaluated: Box<Evaluation>,
     ) -> Box<Evaluation> {

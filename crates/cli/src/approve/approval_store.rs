@@ -174,11 +174,11 @@ fn open(store: &Path) -> Result<Reader, Failure> {
 /// The documents, if need be without looking at their signatures: here they only help.
 fn documents(config: &Config, notes: &mut Vec<String>) -> Option<PolicySet> {
     let now = now();
-    let error = match config::load_policy(config, false, now) {
+    let error = match config::load_policy(config, config::SignatureChecks::Required, now) {
         Ok(set) => return Some(set),
         Err(error) => error,
     };
-    match config::load_policy(config, true, now) {
+    match config::load_policy(config, config::SignatureChecks::Skipped, now) {
         Ok(set) => {
             let code = error.code();
             notes.push(format!(

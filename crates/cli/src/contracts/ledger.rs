@@ -1,6 +1,6 @@
 //! The baselines of the gateway's ledger: read beside it, written in its place.
 
-use weaver_agent_kernel::{Approval, Baselines};
+use weaver_agent_kernel::{BaselineApproval, Baselines};
 use weaver_gateway::config::Config;
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::ledger::{Ledger as _, MAX_PAGE, Namespace};
@@ -38,7 +38,8 @@ pub(super) fn approve(
     })?;
     let tenant = Tenant::default();
     let known = Baselines::read(|after| ledger.list(&tenant, Namespace::Baseline, after, MAX_PAGE));
-    let approval = Approval { tenant: &tenant, surface, by, at: SystemClock::default().now() };
+    let approval =
+        BaselineApproval { tenant: &tenant, surface, by, at: SystemClock::default().now() };
     let batches = known
         .approve(tools, approval)
         .map_err(|error| Failure::new(Exit::Usage, error.code(), error))?;

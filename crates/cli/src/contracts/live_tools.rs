@@ -46,7 +46,11 @@ impl LiveTools {
     pub(crate) fn look(from: &ToolSource, surface: &str) -> Result<Self, Failure> {
         let config = config::load(&from.config)?;
         let now = SystemClock::default().now();
-        let policy = config::load_policy(&config, from.unsigned_development, now)?;
+        let policy = config::load_policy(
+            &config,
+            config::SignatureChecks::unless(from.unsigned_development),
+            now,
+        )?;
         let wanted = wanted(&config, surface)?;
         let listed = ask(&config, &wanted)?;
         let mut live = Self {

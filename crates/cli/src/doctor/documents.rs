@@ -29,7 +29,11 @@ pub(super) fn refused(subject: &str, errors: &ConfigErrors) -> HealthCheck {
 }
 
 pub(super) fn all(checked: &CheckContext) -> Vec<HealthCheck> {
-    let set = match config::load_policy(&checked.config, false, checked.now) {
+    let set = match config::load_policy(
+        &checked.config,
+        config::SignatureChecks::Required,
+        checked.now,
+    ) {
         Ok(set) => set,
         Err(errors) => return vec![refused("documents", &errors)],
     };

@@ -13,7 +13,11 @@ use crate::{Exit, Failure};
 pub(super) fn run(args: &KernelArgs) -> Result<Exit, Failure> {
     let config = config::load(&args.from.config)?;
     let now = SystemClock::default().now();
-    let policy = config::load_policy(&config, args.from.unsigned_development, now)?;
+    let policy = config::load_policy(
+        &config,
+        config::SignatureChecks::unless(args.from.unsigned_development),
+        now,
+    )?;
     let report = report(&config, &policy);
     if args.output.json {
         output::json(&report)?;

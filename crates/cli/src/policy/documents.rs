@@ -31,8 +31,9 @@ fn configured(path: &Path, now: Timestamp) -> Result<LoadedDocuments, Failure> {
     let config = config::load(path).map_err(|error| {
         Failure::from(error).next("name the documents instead: --policy FILE --contracts FILE")
     })?;
-    let signed = config::load_policy(&config, false, now);
-    let set = signed.or_else(|_| config::load_policy(&config, true, now))?;
+    let signed = config::load_policy(&config, config::SignatureChecks::Required, now);
+    let set =
+        signed.or_else(|_| config::load_policy(&config, config::SignatureChecks::Skipped, now))?;
     Ok(LoadedDocuments { set, with_keys: true })
 }
 

@@ -9,9 +9,9 @@ use crate::compile::{ContextLog, ItemKind};
 /// Where an item stands in a rendering: policy, plan and memory come first, then the conversation,
 /// each oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Order(u64);
+pub(super) struct RenderKey(u64);
 
-impl Order {
+impl RenderKey {
     /// Set for what does not stand at the head.
     const REST: u64 = 1 << 63;
 
@@ -84,7 +84,7 @@ impl Section {
         })
     }
 
-    pub(super) fn order(&self) -> Order {
-        Order::of(self.kind, self.place)
+    pub(super) fn order(&self) -> RenderKey {
+        RenderKey::of(self.kind, self.place)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::compile::ContextLog;
 use crate::compile::plan::Plan;
 use crate::compile::section::Block;
-use crate::compile::section::{Form, Order, Section};
+use crate::compile::section::{Form, RenderKey, Section};
 use crate::compile::section_totals::{Change, SectionTotals};
 use crate::compile::selected_groups::SelectedGroups;
 
@@ -67,18 +67,18 @@ impl ShownSections {
     }
 
     /// Where something may have come, gone or become another text, in order.
-    fn touched(&self, wanted: &TargetSections<'_>) -> Vec<Order> {
+    fn touched(&self, wanted: &TargetSections<'_>) -> Vec<RenderKey> {
         let groups = &wanted.plan.groups;
         let mut touched = Vec::new();
         for group in wanted.taken.moved(&self.taken, groups) {
             let Some(kind) = groups.get(group).map(|found| found.kind) else { continue };
-            touched.extend(groups.members(group).map(|place| Order::of(kind, place)));
+            touched.extend(groups.members(group).map(|place| RenderKey::of(kind, place)));
         }
         let single =
             wanted.plan.changed.iter().chain(&self.shortened).chain(wanted.shortened_blocks.keys());
         touched.extend(single.filter_map(|place| {
             let group = groups.at(*place).and_then(|group| groups.get(group))?;
-            Some(Order::of(group.kind, *place))
+            Some(RenderKey::of(group.kind, *place))
         }));
         touched.sort_unstable();
         touched.dedup();
@@ -88,7 +88,7 @@ impl ShownSections {
 
 impl TargetSections<'_> {
     /// Adds what was known, but for what was touched.
-    fn merge(&self, known: Vec<Section>, touched: &[Order], out: &mut Vec<Section>) {
+    fn merge(&self, known: Vec<Section>, touched: &[RenderKey], out: &mut Vec<Section>) {
         out.reserve(known.len() + touched.len());
         let mut known = known.into_iter().peekable();
         for at in touched {

@@ -39,13 +39,13 @@ impl Evidence {
     /// requests whose answer was there and on the same requests with it taken away.
     pub(super) fn confidence(self) -> u32 {
         let (coverage, margin) = (i64::from(self.coverage), i64::from(self.margin));
-        let odds = match self.nearness {
+        let log_odds = match self.nearness {
             None => WORDS.0 + WORDS.1 * coverage + WORDS.2 * margin,
             Some(near) => {
                 MEANING.0 + MEANING.1 * coverage + MEANING.2 * margin + MEANING.3 * i64::from(near)
             }
         };
-        logistic(odds)
+        logistic(log_odds)
     }
 
     /// Whether nothing fits.

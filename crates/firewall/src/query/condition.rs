@@ -7,7 +7,7 @@ use super::cell::Cell;
 /// What must be true of a shown value. A field that is missing counts as null; a value with parts
 /// of its own equals nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Test {
+pub enum Predicate {
     /// It is this value; 1 and 1.0 are the same, 1 and true are not.
     Eq(Value),
     /// It is not this value.
@@ -26,7 +26,7 @@ pub enum Test {
     In(Vec<Value>),
 }
 
-impl Test {
+impl Predicate {
     /// The word in a query.
     #[must_use]
     pub fn word(&self) -> &'static str {
@@ -63,7 +63,7 @@ pub struct Condition {
     /// The field.
     pub field: String,
     /// What must be true of it.
-    pub test: Test,
+    pub test: Predicate,
 }
 
 /// A test that is ready to be asked.
@@ -81,17 +81,17 @@ enum Kind {
 }
 
 impl PreparedCondition {
-    pub(super) fn of(test: &Test) -> Self {
+    pub(super) fn of(test: &Predicate) -> Self {
         let one = |kind, value| Self(kind, vec![Cell::of(value)]);
         match test {
-            Test::Eq(value) => one(Kind::Eq, value),
-            Test::Ne(value) => one(Kind::Ne, value),
-            Test::Lt(value) => one(Kind::Lt, value),
-            Test::Lte(value) => one(Kind::Lte, value),
-            Test::Gt(value) => one(Kind::Gt, value),
-            Test::Gte(value) => one(Kind::Gte, value),
-            Test::Contains(value) => one(Kind::Contains, value),
-            Test::In(values) => Self(Kind::Eq, values.iter().map(Cell::of).collect()),
+            Predicate::Eq(value) => one(Kind::Eq, value),
+            Predicate::Ne(value) => one(Kind::Ne, value),
+            Predicate::Lt(value) => one(Kind::Lt, value),
+            Predicate::Lte(value) => one(Kind::Lte, value),
+            Predicate::Gt(value) => one(Kind::Gt, value),
+            Predicate::Gte(value) => one(Kind::Gte, value),
+            Predicate::Contains(value) => one(Kind::Contains, value),
+            Predicate::In(values) => Self(Kind::Eq, values.iter().map(Cell::of).collect()),
         }
     }
 
@@ -121,15 +121,15 @@ mod tests {
     fn a_test_holds_of_the_values_that_it_names() {
         let ten = || json!(10);
         for (test, values) in [
-            (Test::Eq(ten()), [false, true, false, false, false]),
-            (Test::Ne(ten()), [true, false, true, true, true]),
-            (Test::Lt(ten()), [true, false, false, false, false]),
-            (Test::Lte(ten()), [true, true, false, false, false]),
-            (Test::Gt(ten()), [false, false, true, false, false]),
-            (Test::Gte(ten()), [false, true, true, false, false]),
-            (Test::Contains(json!("1")), [false, false, false, true, false]),
-            (Test::In(vec![json!(9), json!("10")]), [true, false, false, true, false]),
-            (Test::In(vec![]), [false; 5]),
+            (Predicate::Eq(ten()), [false, true, false, false, false]),
+            (Predicate::Ne(ten()), [true, false, true, true, true]),
+            (Predicate::Lt(ten()), [true, false, false, false, false]),
+            (Predicate::Lte(ten()), [true, true, false, false, false]),
+            (Predicate::Gt(ten()), [false, false, true, false, false]),
+            (Predicate::Gte(ten()), [false, true, true, false, false]),
+            (Predicate::Contains(json!("1")), [false, false, false, true, false]),
+            (Predicate::In(vec![json!(9), json!("10")]), [true, false, false, true, false]),
+            (Predicate::In(vec![]), [false; 5]),
         ] {
             let prepared = PreparedCondition::of(&test);
             let held = [json!(9), json!(10.0), json!(11), json!("10"), json!(null)]
@@ -142,17 +142,17 @@ mod tests {
     fn a_test_has_a_word_and_an_operand() {
         let one = json!(1);
         for (test, word) in [
-            (Test::Eq(one.clone()), "eq"),
-            (Test::Ne(one.clone()), "ne"),
-            (Test::Lt(one.clone()), "lt"),
-            (Test::Lte(one.clone()), "lte"),
-            (Test::Gt(one.clone()), "gt"),
-            (Test::Gte(one.clone()), "gte"),
-            (Test::Contains(one.clone()), "contains"),
+            (Predicate::Eq(one.clone()), "eq"),
+            (Predicate::Ne(one.clone()), "ne"),
+            (Predicate::Lt(one.clone()), "lt"),
+            (Predicate::Lte(one.clone()), "lte"),
+            (Predicate::Gt(one.clone()), "gt"),
+            (Predicate::Gte(one.clone()), "gte"),
+            (Predicate::Contains(one.clone()), "contains"),
         ] {
             assert_eq!((test.word(), test.operand()), (word, one.clone()));
         }
-        let list = Test::In(vec![one.clone(), json!("a")]);
+        let list = Predicate::In(vec![one.clone(), json!("a")]);
         assert_eq!((list.word(), list.operand()), ("in", json!([1, "a"])));
     }
 }

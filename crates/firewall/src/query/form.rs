@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Aggregate, Condition, Function, HandleQuery, SortKey, Test, ViewRequest};
+use super::{Aggregate, Condition, Function, HandleQuery, Predicate, SortKey, ViewRequest};
 use crate::error::HandleError;
 
 /// The keys of a query.
@@ -154,7 +154,9 @@ fn filter(value: &Value) -> FormResult<Vec<Condition>> {
                     conditions.push(Condition { field: field.clone(), test });
                 }
             }
-            value => conditions.push(Condition { field, test: Test::Eq(scalar("eq", value)?) }),
+            value => {
+                conditions.push(Condition { field, test: Predicate::Eq(scalar("eq", value)?) })
+            }
         }
     }
     if conditions.len() > MAX_CONDITIONS {
@@ -170,20 +172,20 @@ fn filter_form() -> HandleError {
     ))
 }
 
-fn test(word: &str, value: &Value) -> FormResult<Test> {
+fn test(word: &str, value: &Value) -> FormResult<Predicate> {
     Ok(match word {
-        "eq" => Test::Eq(scalar(word, value)?),
-        "ne" => Test::Ne(scalar(word, value)?),
-        "lt" => Test::Lt(ordered(word, value)?),
-        "lte" => Test::Lte(ordered(word, value)?),
-        "gt" => Test::Gt(ordered(word, value)?),
-        "gte" => Test::Gte(ordered(word, value)?),
-        "contains" => Test::Contains(scalar(word, value)?),
+        "eq" => Predicate::Eq(scalar(word, value)?),
+        "ne" => Predicate::Ne(scalar(word, value)?),
+        "lt" => Predicate::Lt(ordered(word, value)?),
+        "lte" => Predicate::Lte(ordered(word, value)?),
+        "gt" => Predicate::Gt(ordered(word, value)?),
+        "gte" => Predicate::Gte(ordered(word, value)?),
+        "contains" => Predicate::Contains(scalar(word, value)?),
         "in" => {
             let list = value.as_array().filter(|list| list.len() <= MAX_VALUES);
             let problem = || wrong(format!("`in` needs a list of at most {MAX_VALUES} values"));
             let list = list.ok_or_else(problem)?;
-            Test::In(list.iter().map(|value| scalar(word, value)).collect::<FormResult<_>>()?)
+            Predicate::In(list.iter().map(|value| scalar(word, value)).collect::<FormResult<_>>()?)
         }
         _ => return Err(unknown("test", word, &TESTS)),
     })

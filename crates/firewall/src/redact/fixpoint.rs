@@ -13,8 +13,8 @@ use std::ops::Range;
 use weaver_text::reveal::{self, Layers};
 
 use super::engine::{ActiveRules, Anchor, Detection, LOOKS_LIKE_A_MASK, NEAR, union};
+use super::mask_collapsed_text::{MaskCollapsedText, existing_masks};
 use super::scan_window::ScanWindow;
-use super::unmasked_view::{UnmaskedView, existing_masks};
 
 /// How often a text is looked at.
 const ROUNDS: usize = 5;
@@ -35,7 +35,7 @@ struct Neighbourhood {
 
 /// A part of a text that was scanned, and where it begins there.
 struct ScannedPart<'s> {
-    view: &'s UnmaskedView<'s>,
+    view: &'s MaskCollapsedText<'s>,
     window: &'s ScanWindow<'s>,
     accepted: Range<usize>,
     offset: usize,
@@ -54,7 +54,7 @@ pub(crate) fn find_values(
         barriers.extend_from_slice(masked);
         barriers = merge_overlaps(barriers);
     }
-    let view = UnmaskedView::new(text, &barriers);
+    let view = MaskCollapsedText::new(text, &barriers);
     let mut anchors = Vec::new();
     let mut all = union(first_look(rules, &view, &mut anchors));
     let mut fresh: Vec<Range<usize>> = all.iter().map(|f| f.range.clone()).collect();
@@ -67,7 +67,7 @@ pub(crate) fn find_values(
         }
         barriers.extend(fresh.iter().cloned());
         barriers = merge_overlaps(barriers);
-        let view = UnmaskedView::new(text, &barriers);
+        let view = MaskCollapsedText::new(text, &barriers);
         let mut more = Vec::new();
         for near in neighbourhoods(&view, &fresh) {
             look_again(rules, &view, near, &anchors, &mut more);
@@ -90,7 +90,7 @@ pub(crate) fn find_values(
 /// What is found in the text. Its anchors go to `anchors`, by their places in the first text.
 fn first_look(
     rules: ActiveRules<'_>,
-    view: &UnmaskedView<'_>,
+    view: &MaskCollapsedText<'_>,
     anchors: &mut Vec<Anchor>,
 ) -> Vec<Detection> {
     let text = view.text();
@@ -108,7 +108,7 @@ fn first_look(
 /// What is found in one part of a text of which every anchor is known.
 fn look_again(
     rules: ActiveRules<'_>,
-    view: &UnmaskedView<'_>,
+    view: &MaskCollapsedText<'_>,
     near: Neighbourhood,
     anchors: &[Anchor],
     out: &mut Vec<Detection>,
@@ -130,7 +130,7 @@ fn look_again(
 }
 
 /// The text around fresh masks, in order and apart.
-fn neighbourhoods(view: &UnmaskedView<'_>, fresh: &[Range<usize>]) -> Vec<Neighbourhood> {
+fn neighbourhoods(view: &MaskCollapsedText<'_>, fresh: &[Range<usize>]) -> Vec<Neighbourhood> {
     let text = view.text();
     let mut all: Vec<Neighbourhood> = Vec::new();
     for mask in fresh {

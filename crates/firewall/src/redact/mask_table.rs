@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weaver_types::Label;
 
-use super::unmasked_view::MAX_DIGITS;
+use super::mask_collapsed_text::MAX_DIGITS;
 use entry::Entry;
 pub(crate) use entry::{Form, MaskedValue};
 pub(crate) use known_values::KnownValues;

@@ -61,7 +61,11 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
     let ServeOptions { unsigned_development, log_key, launcher } = options;
     let clock: Arc<dyn Clock> = Arc::new(WakingClock::default());
     let random: Arc<dyn Random> = Arc::new(OsRandom);
-    let policy = config::load_policy(config, unsigned_development, clock.now())?;
+    let policy = config::load_policy(
+        config,
+        config::SignatureChecks::unless(unsigned_development),
+        clock.now(),
+    )?;
     let principal = policy
         .principal(&config.principal)
         .ok_or_else(|| ServeError::Principal { id: config.principal.clone() })?;

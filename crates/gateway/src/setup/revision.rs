@@ -137,7 +137,8 @@ impl PolicyRevision {
         let signer = Signer { folder: &staged, key, now };
         let signed = signer.write(Kind::Policy, text).and_then(|()| {
             let config = Config { folder: staged.clone(), ..self.config.clone() };
-            config::load_policy(&config, false, now).map_err(SetupError::Check)?;
+            config::load_policy(&config, config::SignatureChecks::Required, now)
+                .map_err(SetupError::Check)?;
             exchange(&staged, folder).map_err(system("put the new policy into", folder))
         });
         let _ = std::fs::remove_dir_all(&staged);

@@ -227,7 +227,8 @@ impl Update {
         let signer = Signer { folder: &staged, key, now };
         signer.write(Kind::Contracts, &self.contracts_text(changes)?)?;
         let config = Config { folder: staged.clone(), ..self.config.clone() };
-        config::load_policy(&config, false, now).map_err(SetupError::Check)?;
+        config::load_policy(&config, config::SignatureChecks::Required, now)
+            .map_err(SetupError::Check)?;
         Ok(staged)
     }
 

@@ -17,8 +17,8 @@ fn capability(id: &str, upstream: Option<u8>) -> Capability {
     draft.build().unwrap()
 }
 
-fn approval<'a>(by: &'a str, surface: Option<&'a str>, tenant: &'a Tenant) -> Approval<'a> {
-    Approval { tenant, surface, by, at: Timestamp::from_micros(7) }
+fn approval<'a>(by: &'a str, surface: Option<&'a str>, tenant: &'a Tenant) -> BaselineApproval<'a> {
+    BaselineApproval { tenant, surface, by, at: Timestamp::from_micros(7) }
 }
 
 /// What a ledger gives back of these batches.

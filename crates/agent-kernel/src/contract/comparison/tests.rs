@@ -5,7 +5,7 @@ use weaver_types::ledger::Record;
 use weaver_types::{Agents, CapabilityDraft, RawResult, Tenant, Timestamp};
 
 use super::*;
-use crate::contract::Approval;
+use crate::contract::BaselineApproval;
 use crate::function::FnDriver;
 use crate::registry::Registry;
 
@@ -66,7 +66,7 @@ fn compared(
     known: Result<&Baselines, ()>,
     versions: &[&Capability],
     older: Option<&Capability>,
-) -> Contract {
+) -> ContractComparison {
     let registry = Registry::new();
     put(&registry, versions[0]);
     for version in &versions[1..] {
@@ -78,19 +78,20 @@ fn compared(
 }
 
 /// State and reason, and whether no call goes through.
-fn summary(contract: &Contract) -> (ContractState, Option<ReasonCode>, bool) {
+fn summary(contract: &ContractComparison) -> (ContractState, Option<ReasonCode>, bool) {
     let reason = contract.contribution.as_ref().map(|said| said.reason);
     (contract.state, reason, contract.denied())
 }
 
-fn detail(contract: &Contract) -> &str {
+fn detail(contract: &ContractComparison) -> &str {
     contract.contribution.as_ref().map_or("", |said| &said.detail)
 }
 
 /// What a ledger holds once these versions were approved.
 fn approved(tools: &[&Capability], surface: Option<&str>) -> Baselines {
     let tenant = Tenant::default();
-    let approval = Approval { tenant: &tenant, surface, by: "ana", at: Timestamp::from_micros(1) };
+    let approval =
+        BaselineApproval { tenant: &tenant, surface, by: "ana", at: Timestamp::from_micros(1) };
     let batches = Baselines::default().approve(tools, approval).unwrap();
     let puts = batches.iter().flat_map(|batch| batch.puts());
     let record = |put: &weaver_types::ledger::Put| {

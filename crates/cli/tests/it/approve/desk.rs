@@ -102,7 +102,8 @@ impl Desk {
         folder.append("policy/keys.toml", &keys());
         ["policy", "keys"].iter().for_each(|kind| folder.sign(kind));
         let settings = config::load(folder.path("weaver.toml")).unwrap();
-        let policy = config::load_policy(&settings, false, clock.now()).unwrap();
+        let policy =
+            config::load_policy(&settings, config::SignatureChecks::Required, clock.now()).unwrap();
         let options = OpenOptions { clock: Arc::clone(&clock), ..OpenOptions::default() };
         let ledger =
             Arc::new(SqliteLedger::open(folder.path(".weaver/ledger.db"), options).unwrap());

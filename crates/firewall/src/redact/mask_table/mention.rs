@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::redact::cut_reason::CutReason;
-use crate::redact::unmasked_view::MAX_MASK;
+use crate::redact::mask_collapsed_text::MAX_MASK;
 
 /// Every stretch in square brackets that could be a mask: none holds another bracket.
 pub(super) fn bracketed(text: &str) -> impl Iterator<Item = Range<usize>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
-use weaver_agent_kernel::{Contract, Driver, Kernel, Registry};
+use weaver_agent_kernel::{ContractComparison, Driver, Kernel, Registry};
 use weaver_drivers::McpDriver;
 use weaver_drivers::confine::EnforcedConfinement;
 use weaver_drivers::mcp::{Connection, ListedTool, McpError};
@@ -87,7 +87,7 @@ impl Entry {
     /// Records which of its tools are not as they were registered and approved.
     async fn tell_changes(&self, kernel: &Kernel) {
         let changed = self.tools().into_keys().filter_map(|id| {
-            let contract = kernel.contract(&id).filter(Contract::mismatch)?;
+            let contract = kernel.contract(&id).filter(ContractComparison::mismatch)?;
             Some((id, contract))
         });
         for (id, contract) in changed.take(MAX_TOLD) {

@@ -22,7 +22,7 @@ pub(crate) const MAX_DIGITS: usize = 6;
 
 /// A text to be searched.
 #[derive(Debug)]
-pub(crate) struct UnmaskedView<'t> {
+pub(crate) struct MaskCollapsedText<'t> {
     text: Cow<'t, str>,
     cuts: Vec<MaskBarrier>,
 }
@@ -35,7 +35,7 @@ struct MaskBarrier {
     masked: Range<usize>,
 }
 
-impl<'t> UnmaskedView<'t> {
+impl<'t> MaskCollapsedText<'t> {
     /// The text with these ranges, in order and apart, made barriers.
     pub(crate) fn new(text: &'t str, masked: &[Range<usize>]) -> Self {
         if masked.is_empty() && !holds(text, BARRIER) {
@@ -161,7 +161,7 @@ mod tests {
     fn masks_read_as_one_byte_and_lead_back() {
         let text = "ab[REDACTED]cd secret ef";
         let masked = [2..12, 15..21];
-        let view = UnmaskedView::new(text, &masked);
+        let view = MaskCollapsedText::new(text, &masked);
         assert_eq!(view.text(), "ab\u{1f}cd \u{1f} ef");
         assert_eq!(view.original(&(0..2)), 0..2);
         assert_eq!(view.original(&(2..3)), 2..12);
@@ -175,17 +175,17 @@ mod tests {
     fn a_barrier_of_the_text_itself_reads_as_a_separator() {
         for before in [0, 1, 62, 63, 64, 65, 200] {
             let text = format!("{}\u{1f}end", "a".repeat(before));
-            let view = UnmaskedView::new(&text, &[]);
+            let view = MaskCollapsedText::new(&text, &[]);
             assert_eq!(view.text(), text.replace('\u{1f}', "\u{1e}"), "{before}");
         }
         let inside = 2..3;
-        let view = UnmaskedView::new("a\u{1f}bc\u{1f}", &[inside]);
+        let view = MaskCollapsedText::new("a\u{1f}bc\u{1f}", &[inside]);
         assert_eq!(view.text(), "a\u{1e}\u{1f}c\u{1e}");
     }
 
     #[test]
     fn masked_and_visible_places_are_told_apart() {
-        let view = UnmaskedView::new("ab[X]cd[Y]", &[2..5, 7..10]);
+        let view = MaskCollapsedText::new("ab[X]cd[Y]", &[2..5, 7..10]);
         assert_eq!(view.text(), "ab\u{1f}cd\u{1f}");
         assert!(view.is_masked(&(2..3)) && view.is_masked(&(5..6)));
         assert!(!view.is_masked(&(1..3)) && !view.is_masked(&(2..4)) && !view.is_masked(&(4..6)));
