@@ -194,8 +194,14 @@ impl PartialEvaluation<'_> {
             let clearance = capability.spec().clearance;
             let above = variables.confidentiality(assignment, |c| c > clearance);
             let untrusted = variables.integrity(assignment, |i| i == Integrity::Untrusted);
+            let unvouched = variables.flag(Some(&variables.vouched), assignment).negated();
+            // The clearance is that of a receiver, and a call that goes nowhere has none.
+            let above = match capability.spec().sends_to.is_empty() {
+                true => above,
+                false => above.and(unvouched),
+            };
             out.push(Obstacle { verdict: Verdict::Hold, speaks: above });
-            out.push(Obstacle { verdict: Verdict::Hold, speaks: untrusted });
+            out.push(Obstacle { verdict: Verdict::Hold, speaks: untrusted.and(unvouched) });
         }
     }
 

@@ -117,6 +117,9 @@ impl<'s> Search<'s> {
                 }
                 Step::Evaluate(expectation) => match self.witness(&assignment) {
                     Ok(Some(witness)) => return SearchResult::Witness(Box::new(witness)),
+                    Ok(None) if self.rests_on_provenance(&assignment) => {
+                        incomplete = incomplete.or(Some(SearchGap::Provenance));
+                    }
                     Ok(None) if expectation == Expectation::Certain => {
                         incomplete = incomplete.or(Some(SearchGap::Disagreement));
                     }
@@ -129,6 +132,12 @@ impl<'s> Search<'s> {
                 return incomplete.map_or(SearchResult::Exhausted, SearchResult::Incomplete);
             }
         }
+    }
+
+    /// Whether the assignment takes values as vouched for, which no request of the search can show.
+    fn rests_on_provenance(&self, assignment: &Assignment) -> bool {
+        let variables = &self.space().variables;
+        variables.flag(Some(&variables.vouched), assignment).is_exactly(Truth::Yes)
     }
 
     /// What one step costs: about the number of rules that it looks at.

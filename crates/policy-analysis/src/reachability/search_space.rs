@@ -244,6 +244,7 @@ impl<'s> Builder<'_, 's> {
         given.retain(|one| self.query.justified.is_none_or(|wanted| wanted == one.is_some()));
         self.space.variables.justification = self.add(Domain::Justification(given));
         self.space.variables.human = self.add(Domain::Flag(vec![true, false]));
+        self.space.variables.vouched = self.add(Domain::Flag(vec![false, true]));
     }
 
     fn run(&mut self, atoms: &Atoms<'s>, ends: &[Timestamp]) {

@@ -63,6 +63,9 @@ pub(super) struct Variables {
     pub(super) arguments: usize,
     pub(super) justification: usize,
     pub(super) human: usize,
+    /// Whether information flow lets the call of an untrusted run go on: its values are vouched for, or it
+    /// goes nowhere. Requests of the search do not say where values come from.
+    pub(super) vouched: usize,
     pub(super) roles: BTreeMap<String, usize>,
     pub(super) permissions: BTreeMap<String, usize>,
     pub(super) attributes: BTreeMap<String, usize>,
