@@ -298,11 +298,18 @@ impl ClientLink {
         answer.unwrap_or_else(|_| Err(gone()))
     }
 
+    /// True once the client has nothing more to say.
+    pub(crate) fn has_left(&self) -> bool {
+        self.left.is_cancelled()
+    }
+
     /// The client has nothing more to say: nobody waits for its answers.
     pub(crate) fn leave(&self) {
         let mut state = self.state();
         self.left.cancel();
         state.asked.clear();
+        drop(state);
+        self.parked.give_up();
     }
 
     /// Takes the client's answer to a question. One that nobody waits for is dropped.
