@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, contracts, folder, initialize, replace};
+use crate::client::{Client, MODERN, contracts, folder, initialize, replace};
 use crate::support::{Folder, weaver};
 
 /// A gateway that listens, with one client that has a token.
@@ -434,6 +434,36 @@ fn nobody_comes_without_a_token_that_is_in_force() {
         401,
         "it was removed"
     );
+}
+
+/// Its name alone is what stays of it.
+#[test]
+fn a_client_that_is_added_anew_works_on_as_whom_it_is_now() {
+    let rule = "principals.owner.roles = [\"reader\"]\n[principals.guest]\n\n[[rules]]\nname = \"reads\"\n\
+                match = { effects = { impact = \"read\" } }\nrequire.roles = { any = [\"reader\"] }\n\
+                effect = \"allow\"\nreason = \"readers read\"\n";
+    let mut web = Web::prepared("good", "", Some(rule));
+    let call = |web: &Web| {
+        let mut params = people();
+        params["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": MODERN,
+            "io.modelcontextprotocol/clientCapabilities": {} });
+        let headers = [
+            ("mcp-protocol-version", MODERN),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "tool_execute"),
+        ];
+        web.post(&headers, &request(1, "tools/call", params))
+    };
+    let id = web.open();
+    assert_eq!(call(&web).json()["result"]["isError"], false);
+    let config = web.config();
+    assert_eq!(weaver(&["clients", "remove", "desk", "--config", &config]).code, 0);
+    let added = weaver(&["clients", "add", "desk", "--principal", "guest", "--config", &config]);
+    added.out.trim().clone_into(&mut web.token);
+    let denied = call(&web);
+    assert!(denied.body.contains("deny"), "{denied:?}");
+    let ping = request(2, "ping", json!({}));
+    assert_eq!(web.post(&[("mcp-session-id", &id)], &ping).status, 404, "another's session");
 }
 
 #[test]

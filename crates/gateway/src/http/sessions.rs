@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use weaver_types::{OsRandom, random_text};
 
-use super::HttpGateway;
 use super::caller::Caller;
+use super::clients::Clients;
 use super::event_buffer::EventBuffer;
+use super::{HttpGateway, now};
 use crate::serve::{MessageSession, ServeError};
 
 /// The most sessions at once.
@@ -32,7 +33,7 @@ pub(crate) struct HttpSessions {
 /// A session.
 pub(crate) struct HttpSession {
     pub(super) messages: MessageSession,
-    /// The client that it belongs to: another one's token does not reach it.
+    /// Whose it is: nobody else's token reaches it.
     owner: String,
     used: Mutex<Instant>,
     /// What the client is told beside the answers to its requests.
@@ -114,7 +115,7 @@ impl HttpSessions {
         caller: &Caller,
     ) -> Result<Arc<HttpSession>, NoSession> {
         // No id of a session has a blank in it.
-        let id = format!("client {}", caller.name());
+        let id = format!("client {}", caller.session_key());
         if let Some(session) = self.find(&id, caller) {
             return Ok(session);
         }
@@ -138,7 +139,7 @@ impl HttpSessions {
         let messages = gateway.server.begin(&owner).map_err(NoSession::Refused)?;
         let session = Arc::new(HttpSession {
             messages,
-            owner: caller.name().to_owned(),
+            owner: caller.session_key(),
             used: Mutex::new(Instant::now()),
             notices: EventBuffer::default(),
             answers: Mutex::default(),
@@ -151,7 +152,7 @@ impl HttpSessions {
     /// A session that is open, where it is this caller's.
     pub(super) fn find(&self, id: &str, caller: &Caller) -> Option<Arc<HttpSession>> {
         let all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
-        let session = all.get(id).filter(|session| session.owner == caller.name())?;
+        let session = all.get(id).filter(|session| session.owner == caller.session_key())?;
         session.touch();
         Some(Arc::clone(session))
     }
@@ -159,15 +160,16 @@ impl HttpSessions {
     /// Takes a session out, where it is this caller's.
     pub(super) fn take(&self, id: &str, caller: &Caller) -> Option<Arc<HttpSession>> {
         let mut all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(id).filter(|session| session.owner == caller.name())?;
+        all.get(id).filter(|session| session.owner == caller.session_key())?;
         all.remove(id)
     }
 
-    fn take_idle(&self) -> Vec<Arc<HttpSession>> {
+    /// Takes out what nobody uses any more, or may use.
+    fn take_over(&self, clients: &Clients) -> Vec<Arc<HttpSession>> {
+        let is_gone = clients.gone(now());
         let mut all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle: Vec<String> =
-            all.iter().filter(|(_, session)| session.is_idle()).map(|(id, _)| id.clone()).collect();
-        idle.iter().filter_map(|id| all.remove(id)).collect()
+        let over = all.extract_if(.., |_, session| session.is_idle() || is_gone(&session.owner));
+        over.map(|(_, session)| session).collect()
     }
 }
 
@@ -182,11 +184,11 @@ async fn collect_notices(session: std::sync::Weak<HttpSession>) {
     }
 }
 
-/// Ends idle sessions, for as long as the gateway serves.
+/// Ends sessions that are over, for as long as the gateway serves.
 pub(super) async fn watch(gateway: Arc<HttpGateway>) {
     loop {
         tokio::time::sleep(INTERVAL).await;
-        for session in gateway.sessions.take_idle() {
+        for session in gateway.sessions.take_over(&gateway.clients) {
             session.messages.end().await;
         }
     }
