@@ -466,6 +466,38 @@ fn a_client_that_is_added_anew_works_on_as_whom_it_is_now() {
     assert_eq!(web.post(&[("mcp-session-id", &id)], &ping).status, 404, "another's session");
 }
 
+/// What is no handshake opens nothing, and whoever opens much leaves room for others.
+#[test]
+fn sessions_are_opened_by_a_whole_handshake_and_are_bounded_for_each_client() {
+    let web = Web::new("");
+    let message = |id: Option<Value>, params: Value| {
+        let mut message = request(1, "initialize", params);
+        match id {
+            Some(id) => message["id"] = id,
+            None => drop(message.as_object_mut().unwrap().remove("id")),
+        }
+        message
+    };
+    for odd in [
+        message(None, initialize()),
+        message(Some(json!(true)), initialize()),
+        message(Some(json!(1)), json!([])),
+    ] {
+        let answer = web.post(&[], &odd);
+        assert!(!answer.headers.contains_key("mcp-session-id"), "{odd}: {answer:?}");
+        assert!(answer.json()["error"]["message"].is_string(), "{odd}: {answer:?}");
+    }
+    let open = || web.post(&[], &request(1, "initialize", initialize())).status;
+    let opened = (0..1_000).take_while(|_| open() == 200).count();
+    assert_eq!(opened, 250);
+    assert_eq!(open(), 503, "it has its share");
+    let other = weaver(&["clients", "add", "other", "--config", &web.config()]);
+    let bearer = format!("Bearer {}", other.out.trim());
+    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    let body = request(1, "initialize", initialize()).to_string();
+    assert_eq!(web.send("POST", "/mcp", &headers, &body).status, 200);
+}
+
 #[test]
 fn a_web_page_reaches_nothing_whatever_it_calls_this_host() {
     let web = Web::new(

@@ -19,7 +19,7 @@ use super::HttpGateway;
 use super::caller::Caller;
 use super::modern;
 use super::sessions::{AnswerStream, HttpSession, NoSession};
-use crate::serve::ClientReads;
+use crate::serve::{ClientMessage, ClientReads};
 
 /// The largest message, in bytes.
 const MAX_BODY: usize = 16 * 1024 * 1024;
@@ -79,7 +79,7 @@ pub(super) async fn post(
     if !is_modern && let Err(problem) = check_headers(&parts.headers) {
         return error(StatusCode::BAD_REQUEST, -32600, &problem.to_string());
     }
-    let (opened, session) = match session_of(&gateway, &caller, &parts.headers, &message) {
+    let (opened, session) = match session_of(&gateway, &caller, &parts.headers, (&message, &body)) {
         Ok(found) => found,
         Err(response) => return *response,
     };
@@ -137,7 +137,7 @@ fn session_of(
     gateway: &Arc<HttpGateway>,
     caller: &Caller,
     headers: &HeaderMap,
-    message: &Value,
+    (message, body): (&Value, &[u8]),
 ) -> Result<(Option<String>, Arc<HttpSession>), Box<Response>> {
     if modern::is_modern(headers, message) {
         let standing = gateway.sessions.standing(gateway, caller);
@@ -153,6 +153,9 @@ fn session_of(
             ))),
         },
         None if message.get("method").is_some_and(|method| method == "initialize") => {
+            if let Some(refusal) = ClientMessage::refusal(body) {
+                return Err(Box::new(answered(|_| StatusCode::BAD_REQUEST, refusal)));
+            }
             let begun = gateway.sessions.begin(gateway, caller);
             begun.map(|(id, session)| (Some(id), session)).map_err(no_session)
         }
@@ -170,6 +173,11 @@ fn no_session(reason: NoSession) -> Box<Response> {
             StatusCode::SERVICE_UNAVAILABLE,
             -32603,
             "there are too many sessions; try again later",
+        ),
+        NoSession::TooManyOfClient => error(
+            StatusCode::SERVICE_UNAVAILABLE,
+            -32603,
+            "this client has too many sessions; end those that it does not use with DELETE",
         ),
         NoSession::Refused(refused) => error(StatusCode::FORBIDDEN, -32603, &refused.to_string()),
     })

@@ -15,6 +15,10 @@ use crate::serve::{MessageSession, ServeError};
 
 /// The most sessions at once.
 const MAX_SESSIONS: usize = 1_000;
+/// The most sessions at once that one client has opened, so that it leaves room for others.
+const MAX_OPENED: usize = 250;
+/// How the ids begin of sessions that no client opened. No other id has a blank in it.
+const STANDING: &str = "client ";
 /// After how long without a request a session ends.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 /// How often idle sessions are looked for.
@@ -91,6 +95,8 @@ impl HttpSession {
 /// Why a session cannot begin.
 pub(super) enum NoSession {
     TooMany,
+    /// The client itself has as many as it may.
+    TooManyOfClient,
     Refused(ServeError),
 }
 
@@ -114,8 +120,7 @@ impl HttpSessions {
         gateway: &Arc<HttpGateway>,
         caller: &Caller,
     ) -> Result<Arc<HttpSession>, NoSession> {
-        // No id of a session has a blank in it.
-        let id = format!("client {}", caller.session_key());
+        let id = format!("{STANDING}{}", caller.session_key());
         if let Some(session) = self.find(&id, caller) {
             return Ok(session);
         }
@@ -135,11 +140,16 @@ impl HttpSessions {
         if all.len() >= MAX_SESSIONS {
             return Err(NoSession::TooMany);
         }
+        let key = caller.session_key();
+        let opened = all.iter().filter(|(id, session)| is_opened(id) && session.owner == key);
+        if is_opened(&id) && opened.count() >= MAX_OPENED {
+            return Err(NoSession::TooManyOfClient);
+        }
         let owner = caller.owner();
         let messages = gateway.server.begin(&owner).map_err(NoSession::Refused)?;
         let session = Arc::new(HttpSession {
             messages,
-            owner: caller.session_key(),
+            owner: key,
             used: Mutex::new(Instant::now()),
             notices: EventBuffer::default(),
             answers: Mutex::default(),
@@ -171,6 +181,11 @@ impl HttpSessions {
         let over = all.extract_if(.., |_, session| session.is_idle() || is_gone(&session.owner));
         over.map(|(_, session)| session).collect()
     }
+}
+
+/// Whether a client opened the session of this id.
+fn is_opened(id: &str) -> bool {
+    !id.starts_with(STANDING)
 }
 
 /// Collects what the client is to be told beside the answers to its requests.
