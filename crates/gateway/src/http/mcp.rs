@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
@@ -120,16 +120,22 @@ pub(super) async fn post(
 }
 
 /// The whole body of a request, which is bounded in size and time.
-pub(super) async fn whole(body: Body) -> Result<Bytes, Box<Response>> {
-    let refused = |status, problem: &str| Err(Box::new(error(status, -32600, problem)));
-    match tokio::time::timeout(BODY_PATIENCE, to_bytes(body, MAX_BODY)).await {
-        Ok(Ok(body)) => Ok(body),
-        Ok(Err(_)) => {
-            let problem = "the body is larger than 16 MiB, or broke off";
-            refused(StatusCode::PAYLOAD_TOO_LARGE, problem)
+pub(super) async fn whole(body: Body) -> Result<Vec<u8>, Box<Response>> {
+    let late = (StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
+    let read = tokio::time::timeout(BODY_PATIENCE, bounded(body)).await.unwrap_or(Err(late));
+    read.map_err(|(status, problem)| Box::new(error(status, -32600, problem)))
+}
+
+async fn bounded(body: Body) -> Result<Vec<u8>, (StatusCode, &'static str)> {
+    let (mut chunks, mut whole) = (body.into_data_stream(), Vec::new());
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|_| (StatusCode::BAD_REQUEST, "the body broke off"))?;
+        if whole.len().saturating_add(chunk.len()) > MAX_BODY {
+            return Err((StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 16 MiB"));
         }
-        Err(_) => refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"),
+        whole.extend_from_slice(&chunk);
     }
+    Ok(whole)
 }
 
 /// The session of a message, with its id where it begins with it.

@@ -206,11 +206,11 @@ impl Entry {
 
     /// The first attempt to connect, with a second look at a list that may not be whole yet.
     async fn first_look(&self, context: ListingContext<'_>) {
-        for look in 0..LOOKS {
+        for look in 1..=LOOKS {
             let found = self.refresh(context).await;
             let again = match found {
-                Ok(0) => true,
-                Ok(_) => look == 0,
+                Ok(0) => look < LOOKS,
+                Ok(_) => look == 1,
                 Err(()) => false,
             };
             if !again {
