@@ -199,22 +199,23 @@ impl Driver for McpDriver {
 async fn run(instance: &ServerInstance, request: CallRequest) -> Result<RawResult, DriverError> {
     let (method, upstream) = (request.method, instance.upstream());
     let request = instance.on_behalf(request);
+    if instance.generation().is_none() {
+        // A failure up to here is certainly before the call.
+        let connected = upstream.connection().await;
+        connected.map_err(|error| DriverError::Unavailable(error.explained()))?;
+    }
+    // Asked before the call: its answer does not wait for the connection after this one.
+    let enforced = upstream.enforced().await;
     let called = match instance.generation() {
         Some(generation) => upstream
             .call_on(generation, request)
             .await
             .ok_or_else(|| DriverError::Unavailable(ANEW.to_owned()))?,
-        None => {
-            // A failure up to here is certainly before the call.
-            let connected = upstream.connection().await;
-            connected.map_err(|error| DriverError::Unavailable(error.explained()))?;
-            upstream.call(request).await
-        }
+        None => upstream.call(request).await,
     };
     if let Ok(CallOutcome::Error(error)) = &called {
         instance.note_refusal(error);
     }
-    let enforced = upstream.enforced().await;
     let confined = upstream.config().confined().zip(enforced);
     match result(method, called) {
         Ok(raw) => Ok(match &confined {

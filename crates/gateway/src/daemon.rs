@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use control::{StoreLoan, borrow_store, end, ensure, status};
@@ -42,6 +42,7 @@ pub use shim::{ShimOptions, run_shim};
 pub use start::DaemonCommand;
 
 use crate::config::{self, Config, Http};
+use crate::connection_places::ConnectionPlaces;
 use crate::http::{self, Clients, HttpGateway};
 use crate::serve::{self, Farewell, ServeOptions, Server};
 use connection::Daemon;
@@ -262,7 +263,7 @@ async fn accept(
     mut ending: mpsc::Receiver<Farewell>,
     idle_exit: Option<Duration>,
 ) -> Result<DrainPlan, DaemonError> {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut places = ConnectionPlaces::new(MAX_CONNECTIONS, "the socket");
     let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
     let mut idle_since = Instant::now();
@@ -315,7 +316,7 @@ async fn accept(
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 };
-                let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+                let Some(place) = places.take() else { continue };
                 let shared = Arc::clone(shared);
                 tokio::spawn(async move {
                     shared.serve(stream).await;

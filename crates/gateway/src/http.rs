@@ -34,13 +34,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use weaver_types::Clock as _;
 
 pub use clients::{Clients, ClientsError, HttpClient, NewClient};
 
 use crate::config::Http;
+use crate::connection_places::ConnectionPlaces;
 use crate::oauth::{ResourceServer, WELL_KNOWN};
 use crate::serve::Server;
 use sessions::HttpSessions;
@@ -100,7 +100,7 @@ impl HttpGateway {
 pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
     let closing = gateway.closing.clone();
     let router = router(Arc::clone(&gateway));
-    let places = Arc::new(Semaphore::new(max_connections()));
+    let mut places = ConnectionPlaces::new(max_connections(), "HTTP");
     let sweep = tokio::spawn(sessions::watch(Arc::clone(&gateway)));
     loop {
         let accepted = tokio::select! {
@@ -112,7 +112,7 @@ pub(crate) async fn serve(gateway: Arc<HttpGateway>, listener: TcpListener) {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+        let Some(place) = places.take() else { continue };
         let _ = stream.set_nodelay(true);
         // Below TLS, so that what it writes is limited, too.
         let stream = WriteLimited::new(stream, WRITE_PATIENCE);

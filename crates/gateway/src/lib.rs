@@ -13,6 +13,7 @@
 pub mod bounded_file;
 pub mod clients;
 pub mod config;
+mod connection_places;
 #[cfg(unix)]
 pub mod daemon;
 #[cfg(unix)]

@@ -106,6 +106,7 @@ pub use error::ServeError;
 pub use import::{ProposalError, propose};
 #[cfg(test)]
 pub(crate) use import::{ToolDefinition, proposal};
+pub(crate) use message::ClientMessage;
 pub use own_tools::proposal as own_proposal;
 pub use requests::ClientReads;
 pub use server::{

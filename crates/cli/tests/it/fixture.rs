@@ -83,11 +83,23 @@ fn run(mut behaviour: &str) {
                 let told = std::fs::read_to_string(std::env::var(MARK).unwrap()).unwrap();
                 put(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":{told}}}}}"#));
             }
-            "tools/list" => reply(id, &json!({ "tools": tools(behaviour) })),
+            "tools/list" => {
+                // They change while they are listed.
+                let is_turning = behaviour == "turning";
+                if is_turning {
+                    put(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+                }
+                reply(id, &json!({ "tools": tools(behaviour) }));
+                behaviour = if is_turning { "drift" } else { behaviour };
+            }
             "tools/call" => {
                 let turn = params["arguments"]["text"] == "turn";
-                if turn && matches!(behaviour, "turncoat" | "secretive") {
-                    behaviour = if behaviour == "turncoat" { "drift" } else { "mum" };
+                if turn && matches!(behaviour, "turncoat" | "secretive" | "hasty") {
+                    behaviour = match behaviour {
+                        "turncoat" => "drift",
+                        "hasty" => "turning",
+                        _ => "mum",
+                    };
                     put(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
                 }
                 calls += 1;

@@ -218,6 +218,21 @@ fn a_tool_that_changes_under_way_is_denied_at_its_next_call() {
     }
 }
 
+/// Whoever calls waits for a listing that begins after the server spoke.
+#[test]
+fn a_tool_that_changes_while_it_is_listed_is_denied_at_its_next_call() {
+    let folder = pinned("hasty");
+    let mut client = Client::open(&folder);
+    let asked = json!({"capability": "bad.note", "arguments": {}, "justification": "a test"});
+    let (is_error, body) = client.call("tool_execute", asked.clone());
+    assert!(!is_error, "{body}");
+    client.execute("bad.echo", json!({"text": "turn"}));
+    let (is_error, body) = client.call("tool_execute", asked);
+    assert!(is_error, "{body}");
+    assert_eq!(reason(&body), pair("deny", "contract_changed"));
+    client.finish();
+}
+
 #[test]
 fn a_tool_that_nothing_pins_is_denied_once_it_changes_and_the_others_go_on() {
     let folder = beside("turncoat", "");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, contracts, folder, initialize, replace};
+use crate::client::{Client, MODERN, contracts, folder, initialize, replace};
 use crate::support::{Folder, weaver};
 
 /// A gateway that listens, with one client that has a token.
@@ -434,6 +434,68 @@ fn nobody_comes_without_a_token_that_is_in_force() {
         401,
         "it was removed"
     );
+}
+
+/// Its name alone is what stays of it.
+#[test]
+fn a_client_that_is_added_anew_works_on_as_whom_it_is_now() {
+    let rule = "principals.owner.roles = [\"reader\"]\n[principals.guest]\n\n[[rules]]\nname = \"reads\"\n\
+                match = { effects = { impact = \"read\" } }\nrequire.roles = { any = [\"reader\"] }\n\
+                effect = \"allow\"\nreason = \"readers read\"\n";
+    let mut web = Web::prepared("good", "", Some(rule));
+    let call = |web: &Web| {
+        let mut params = people();
+        params["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": MODERN,
+            "io.modelcontextprotocol/clientCapabilities": {} });
+        let headers = [
+            ("mcp-protocol-version", MODERN),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "tool_execute"),
+        ];
+        web.post(&headers, &request(1, "tools/call", params))
+    };
+    let id = web.open();
+    assert_eq!(call(&web).json()["result"]["isError"], false);
+    let config = web.config();
+    assert_eq!(weaver(&["clients", "remove", "desk", "--config", &config]).code, 0);
+    let added = weaver(&["clients", "add", "desk", "--principal", "guest", "--config", &config]);
+    added.out.trim().clone_into(&mut web.token);
+    let denied = call(&web);
+    assert!(denied.body.contains("deny"), "{denied:?}");
+    let ping = request(2, "ping", json!({}));
+    assert_eq!(web.post(&[("mcp-session-id", &id)], &ping).status, 404, "another's session");
+}
+
+/// What is no handshake opens nothing, and whoever opens much leaves room for others.
+#[test]
+fn sessions_are_opened_by_a_whole_handshake_and_are_bounded_for_each_client() {
+    let web = Web::new("");
+    let message = |id: Option<Value>, params: Value| {
+        let mut message = request(1, "initialize", params);
+        match id {
+            Some(id) => message["id"] = id,
+            None => drop(message.as_object_mut().unwrap().remove("id")),
+        }
+        message
+    };
+    for odd in [
+        message(None, initialize()),
+        message(Some(json!(true)), initialize()),
+        message(Some(json!(1)), json!([])),
+    ] {
+        let answer = web.post(&[], &odd);
+        assert!(!answer.headers.contains_key("mcp-session-id"), "{odd}: {answer:?}");
+        assert!(answer.json()["error"]["message"].is_string(), "{odd}: {answer:?}");
+    }
+    let open = || web.post(&[], &request(1, "initialize", initialize())).status;
+    let opened = (0..1_000).take_while(|_| open() == 200).count();
+    assert_eq!(opened, 250);
+    assert_eq!(open(), 503, "it has its share");
+    let other = weaver(&["clients", "add", "other", "--config", &web.config()]);
+    let bearer = format!("Bearer {}", other.out.trim());
+    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    let body = request(1, "initialize", initialize()).to_string();
+    assert_eq!(web.send("POST", "/mcp", &headers, &body).status, 200);
 }
 
 #[test]

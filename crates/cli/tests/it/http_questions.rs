@@ -126,3 +126,35 @@ fn a_question_about_a_task_comes_where_its_result_is_waited_for() {
     assert_eq!(answer["id"], 4, "{answer}");
     assert!(answer.to_string().contains("file:///work"), "{answer}");
 }
+
+/// Most clients number their requests from 1, and all without a token share one session.
+#[test]
+fn two_streams_that_have_one_id_are_told_and_one_goes_on_without_the_other() {
+    let web = Web::prepared("features", "", None);
+    let send = |method: &str, name: Option<&str>, mut params: Value| {
+        params["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {} });
+        let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+        headers.extend(name.map(|name| ("mcp-name", name)));
+        web.begin_post(&headers, &request(1, method, params))
+    };
+    let listen = || {
+        let filter = json!({ "resourceSubscriptions": ["note://1"] });
+        let mut stream = send("subscriptions/listen", None, json!({ "notifications": filter }));
+        read_until(&mut stream, "note://1\"]}");
+        stream
+    };
+    let change = || {
+        let uri = "note://events";
+        let mut answer = send("resources/read", Some(uri), json!({ "uri": uri }));
+        read_until(&mut answer, "contents");
+    };
+    let updated = "notifications/resources/updated\"";
+    let (mut first, mut second) = (listen(), listen());
+    change();
+    read_until(&mut first, updated);
+    read_until(&mut second, updated);
+    drop(first);
+    change();
+    read_until(&mut second, updated);
+}

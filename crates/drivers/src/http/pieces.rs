@@ -33,7 +33,7 @@ impl From<Failure> for ReadFailure {
 pub(super) struct Reader<'s> {
     how: Pieces,
     events: SseDecoder,
-    lines: LineCutter,
+    lines: LineCutter<'s>,
     secrets: &'s [&'s str],
     /// A secret was taken out.
     pub(super) masked: bool,
@@ -44,11 +44,10 @@ pub(super) struct Reader<'s> {
 impl<'s> Reader<'s> {
     /// Of an answer with these headers, which may repeat these secrets.
     pub(super) fn of(headers: &HeaderMap, secrets: &'s [&'s str]) -> Self {
-        let longest = secrets.iter().map(|secret| secret.len()).max().unwrap_or_default();
         Self {
             how: Pieces::of(headers),
             events: SseDecoder::of_any_name(MAX_EVENT),
-            lines: LineCutter::keeping(longest),
+            lines: LineCutter::keeping(secrets),
             secrets,
             masked: false,
             broken: false,
@@ -164,5 +163,37 @@ pub(crate) fn chunk_of(content: RawContent) -> RawChunk {
         RawContent::Rows(rows) => RawChunk::Json(rows.to_value()),
         RawContent::Text(text) => RawChunk::Text(text),
         RawContent::Binary { bytes, .. } => RawChunk::Bytes(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::{CONTENT_TYPE, HeaderValue};
+
+    use super::*;
+
+    #[test]
+    fn a_secret_in_a_long_line_is_masked_wherever_the_line_is_cut() {
+        let headers =
+            HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("text/plain"))]);
+        let secrets = ["s3cr3t-X", "aaaa"];
+        for before in 64 * 1024 - 24..64 * 1024 + 8 {
+            for (secret, more) in
+                [(secrets[0], "."), (secrets[1], ""), ("s3cr3t-Xaaaas3cr3t-X", ".")]
+            {
+                let mut reader = Reader::of(&headers, &secrets);
+                let line = format!("{}{}{}", ".".repeat(before), secret, more.repeat(20));
+                let mut pieces = reader.push(line.as_bytes());
+                pieces.extend(reader.push(format!("{}\n", ".".repeat(70_000)).as_bytes()));
+                pieces.extend(reader.finish());
+                let text = |piece: &RawChunk| match piece {
+                    RawChunk::Text(text) => text.clone(),
+                    other => panic!("{other:?}"),
+                };
+                let shown: String = pieces.iter().map(text).collect();
+                assert!(!secrets.iter().any(|secret| shown.contains(secret)), "at {before}");
+                assert!(reader.masked && !shown.contains("s3c") && shown.contains("[secret]"));
+            }
+        }
     }
 }

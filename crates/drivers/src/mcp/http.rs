@@ -1,5 +1,6 @@
 //! The connection to a server over Streamable HTTP.
 
+mod notices;
 mod streams;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,11 +10,10 @@ use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
 };
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
-use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
-use self::streams::StreamPlace;
-pub(crate) use self::streams::{StreamOpening, StreamState};
+use self::notices::Listeners;
+pub(crate) use self::notices::StreamState;
 use super::client_features::ClientFeatures;
 use super::config::{Era, HttpConfig, Limits};
 use super::error::McpError;
@@ -28,8 +28,6 @@ use crate::oauth::{Challenge, OAuthClient, OAuthError};
 
 /// Time for messages that nobody waits for.
 const ASIDE: Duration = Duration::from_secs(5);
-/// Time between two tries to open the stream of notifications.
-const LISTEN_AGAIN: Duration = Duration::from_secs(5);
 /// Longest body of an error status that is read.
 const ERROR_BODY: usize = 64 * 1024;
 /// How often a request is made when its token is refused: once without or with the old one, once with
@@ -64,7 +62,7 @@ pub(crate) struct HttpLink {
     extra: HeaderMap,
     oauth: Option<Arc<OAuthClient>>,
     dialect: Mutex<Dialect>,
-    listener: Mutex<Option<JoinHandle<()>>>,
+    listeners: Mutex<Listeners>,
     message_bytes: usize,
     garbage_limit: usize,
 }
@@ -90,7 +88,7 @@ impl HttpLink {
             extra,
             oauth: config.oauth.clone(),
             dialect: Mutex::default(),
-            listener: Mutex::default(),
+            listeners: Mutex::default(),
             message_bytes: limits.message_bytes,
             garbage_limit: limits.garbage_lines,
             inbox,
@@ -160,42 +158,12 @@ impl HttpLink {
         })
     }
 
-    /// Opens the stream on which the server tells of changes, if it offers one: with a request in
-    /// the modern era, with none in the legacy era. Tells how far that has come in the meantime.
-    pub(crate) fn listen(self: &Arc<Self>, request: Option<Vec<u8>>) -> StreamOpening {
-        let link = Arc::downgrade(self);
-        let (opened, opening) = StreamOpening::new();
-        let task = tokio::spawn(async move {
-            let mut place = StreamPlace::new(opened);
-            loop {
-                let Some(link) = link.upgrade() else { return };
-                if !link.follow(request.as_deref(), &mut place).await {
-                    return;
-                }
-                drop(link);
-                sleep(place.pause().unwrap_or(LISTEN_AGAIN)).await;
-            }
-        });
-        let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(before) = listener.replace(task) {
-            before.abort();
-        }
-        opening
-    }
-
     /// Ends the session at the server.
     pub(crate) async fn close(&self) {
         self.stop_listening();
         if self.lock().session.is_some() {
             let sent = self.send(|| self.common(self.client.delete(self.url.clone())));
             let _ = timeout(Duration::from_secs(2), sent).await;
-        }
-    }
-
-    pub(crate) fn stop_listening(&self) {
-        let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(task) = listener.take() {
-            task.abort();
         }
     }
 

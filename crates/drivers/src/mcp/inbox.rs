@@ -155,12 +155,23 @@ impl Inbox {
             self.asked.cancel(params);
         }
         for told in ServerNotification::read(method, params) {
-            if let ServerNotification::ListChanged(list) = told {
-                self.mark_stale(list);
-            }
-            if let Some(sink) = &self.notifications {
-                sink.hear(told);
-            }
+            self.hear_one(told);
+        }
+    }
+
+    fn hear_one(&self, told: ServerNotification) {
+        if let ServerNotification::ListChanged(list) = told {
+            self.mark_stale(list);
+        }
+        if let Some(sink) = &self.notifications {
+            sink.hear(told);
+        }
+    }
+
+    /// Nobody heard for a while whether these lists changed, so they count as changed.
+    pub(crate) fn has_missed(&self, lists: &[ServerList]) {
+        for list in lists {
+            self.hear_one(ServerNotification::ListChanged(*list));
         }
     }
 

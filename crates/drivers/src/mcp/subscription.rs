@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::config::Era;
+use super::server_list::ServerList;
 
 /// Which notifications are asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,6 +31,17 @@ impl SubscriptionFilter {
         let unasked = capabilities.get("logging").is_some_and(|said| !said.is_null())
             || capabilities.pointer("/resources/subscribe") == Some(&Value::Bool(true));
         Self { tools, resources, prompts, unasked, uris: BTreeSet::new() }
+    }
+
+    /// The lists whose changes are told.
+    pub(crate) fn lists(&self) -> Vec<ServerList> {
+        let of = [
+            (ServerList::Tools, self.tools),
+            (ServerList::Resources, self.resources),
+            (ServerList::ResourceTemplates, self.resources),
+            (ServerList::Prompts, self.prompts),
+        ];
+        of.into_iter().filter_map(|(list, is_told)| is_told.then_some(list)).collect()
     }
 
     /// True where there is nothing to listen for.

@@ -1,11 +1,11 @@
 //! An upstream that comes back: connects on demand, and waits longer after each failure.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use weaver_types::{OsRandom, Random};
 
@@ -40,6 +40,8 @@ static GENERATIONS: AtomicU64 = AtomicU64::new(1);
 /// the pause fail at once and say when the next attempt is. A reply ends the row.
 pub struct Upstream {
     config: Arc<UpstreamConfig>,
+    /// Held by whoever connects, which may take long. Nobody waits for it who has a connection.
+    connecting: tokio::sync::Mutex<()>,
     state: Mutex<State>,
     /// True once the owner wants no connection any more, also not the one that is being made.
     shut: watch::Sender<bool>,
@@ -66,7 +68,8 @@ impl Upstream {
     pub fn new(config: UpstreamConfig) -> Self {
         let (config, random) = (Arc::new(config), Arc::new(OsRandom));
         let shut = watch::Sender::new(false);
-        Self { config, state: Mutex::default(), shut, rate: Rate::default(), random }
+        let (connecting, state) = (tokio::sync::Mutex::default(), Mutex::default());
+        Self { config, connecting, state, shut, rate: Rate::default(), random }
     }
 
     /// The same with another source of the chance by which pauses are spread.
@@ -101,22 +104,17 @@ impl Upstream {
     }
 
     async fn connected(&self) -> Result<Arc<Connection>, McpError> {
-        let mut state = self.state.lock().await;
-        if let Some(connection) = &state.connection {
-            match connection.closed() {
-                None => return Ok(Arc::clone(connection)),
-                Some(reason) => {
-                    state.connection = None;
-                    state.failed(reason.code(), self.random.as_ref());
-                }
-            }
+        if let Some(live) = self.live() {
+            return Ok(live);
         }
-        let now = Instant::now();
-        if let Some(at) = state.not_before.filter(|at| *at > now) {
-            let (upstream, retry_in) = (self.config.name.clone(), at.duration_since(now));
-            return Err(McpError::Backoff { upstream, retry_in, last: state.last });
+        let _one_at_a_time = self.connecting.lock().await;
+        if let Some(live) = self.live() {
+            return Ok(live);
         }
-        match Connection::connect(Arc::clone(&self.config)).await {
+        self.may_connect()?;
+        let connected = Connection::connect(Arc::clone(&self.config)).await;
+        let mut state = self.state();
+        match connected {
             Ok(connection) => {
                 let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
                 let connection = Arc::new(connection.numbered(generation));
@@ -130,6 +128,31 @@ impl Upstream {
                 Err(error)
             }
         }
+    }
+
+    fn live(&self) -> Option<Arc<Connection>> {
+        self.state().connection.clone().filter(|live| live.closed().is_none())
+    }
+
+    /// Lets go of a connection that has ended. An error, when it is too early for another one.
+    fn may_connect(&self) -> Result<(), McpError> {
+        let mut state = self.state();
+        let ended = state.connection.take().and_then(|connection| connection.closed());
+        if let Some(reason) = ended {
+            state.failed(reason.code(), self.random.as_ref());
+        }
+        let now = Instant::now();
+        match state.not_before.filter(|at| *at > now) {
+            Some(at) => {
+                let (upstream, retry_in) = (self.config.name.clone(), at.duration_since(now));
+                Err(McpError::Backoff { upstream, retry_in, last: state.last })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lists all tools.
@@ -149,12 +172,12 @@ impl Upstream {
     pub async fn listing(&self) -> Result<(Arc<Connection>, Vec<ListedTool>), McpError> {
         let mut connection = self.connection().await?;
         let mut listed = connection.list_tools().await;
-        if self.lost_session(&connection, listed.as_ref().err()).await {
+        if self.lost_session(&connection, listed.as_ref().err()) {
             connection = self.connection().await?;
             listed = connection.list_tools().await;
         }
         if listed.is_ok() {
-            self.forget_failures().await;
+            self.forget_failures();
         }
         Ok((connection, listed?))
     }
@@ -169,13 +192,13 @@ impl Upstream {
         let connection = self.connection().await?;
         self.in_turn()?;
         let mut outcome = connection.call_answering(request.clone()).await;
-        if self.lost_session(&connection, outcome.as_ref().err()).await {
+        if self.lost_session(&connection, outcome.as_ref().err()) {
             let connection = self.connection().await?;
             self.in_turn()?;
             outcome = connection.call_answering(request).await;
         }
         if outcome.is_ok() {
-            self.forget_failures().await;
+            self.forget_failures();
         }
         outcome
     }
@@ -187,15 +210,13 @@ impl Upstream {
         generation: u64,
         request: CallRequest,
     ) -> Option<Result<CallOutcome, McpError>> {
-        let live = self.state.lock().await.connection.clone();
-        let connection =
-            live.filter(|live| live.generation() == generation && live.closed().is_none())?;
+        let connection = self.live().filter(|live| live.generation() == generation)?;
         if let Err(error) = self.in_turn() {
             return Some(Err(error));
         }
         let outcome = connection.call_answering(request).await;
-        if !self.lost_session(&connection, outcome.as_ref().err()).await && outcome.is_ok() {
-            self.forget_failures().await;
+        if !self.lost_session(&connection, outcome.as_ref().err()) && outcome.is_ok() {
+            self.forget_failures();
         }
         Some(outcome)
     }
@@ -208,10 +229,10 @@ impl Upstream {
     pub async fn subscribe(&self, uri: &str) -> Result<(), McpError> {
         let connection = self.connection().await?;
         // Noted first, so that a connection that takes the place of this one meanwhile asks too.
-        self.state.lock().await.watched.insert(uri.to_owned());
+        self.state().watched.insert(uri.to_owned());
         let asked = connection.subscribe(uri).await;
         if matches!(asked, Err(McpError::Refused { .. })) {
-            self.state.lock().await.watched.remove(uri);
+            self.state().watched.remove(uri);
         }
         asked
     }
@@ -222,12 +243,8 @@ impl Upstream {
     ///
     /// [`McpError`], when the server refuses.
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), McpError> {
-        let live = {
-            let mut state = self.state.lock().await;
-            state.watched.remove(uri);
-            state.connection.clone().filter(|live| live.closed().is_none())
-        };
-        match live {
+        self.state().watched.remove(uri);
+        match self.live() {
             Some(live) => live.unsubscribe(uri).await,
             None => Ok(()),
         }
@@ -240,12 +257,8 @@ impl Upstream {
     ///
     /// [`McpError`], when the server refuses.
     pub async fn set_log_level(&self, level: LogLevel) -> Result<(), McpError> {
-        let live = {
-            let mut state = self.state.lock().await;
-            state.log_level = Some(level);
-            state.connection.clone().filter(|live| live.closed().is_none())
-        };
-        match live.filter(|live| has_log(live)) {
+        self.state().log_level = Some(level);
+        match self.live().filter(|live| has_log(live)) {
             Some(live) => live.set_log_level(level).await,
             None => Ok(()),
         }
@@ -258,8 +271,7 @@ impl Upstream {
     ///
     /// [`McpError`], when the server is gone.
     pub async fn tell_roots_changed(&self) -> Result<(), McpError> {
-        let live = self.state.lock().await.connection.clone();
-        match live.filter(|live| live.closed().is_none()) {
+        match self.live() {
             Some(live) => live.tell_roots_changed().await,
             None => Ok(()),
         }
@@ -268,41 +280,38 @@ impl Upstream {
     /// Whether it was not connected yet, and nobody connects it now.
     #[must_use]
     pub fn is_unused(&self) -> bool {
-        self.state.try_lock().is_ok_and(|state| !state.was_connected)
+        self.connecting.try_lock().is_ok() && !self.state().was_connected
     }
 
     /// Whether the server said that the list changed since it was last asked for, or is not
     /// connected now.
     pub async fn is_stale(&self, list: ServerList) -> bool {
-        let state = self.state.lock().await;
-        let live = state.connection.as_ref();
-        live.is_none_or(|live| live.closed().is_some() || live.is_stale(list))
+        self.live().is_none_or(|live| live.is_stale(list))
     }
 
     /// Whether the server said that its tools changed since they were last listed, or is not
     /// connected now, or its tools were not listed since it was connected.
     pub async fn tools_stale(&self) -> bool {
-        let state = self.state.lock().await;
-        state.connection.as_ref().is_none_or(|live| {
-            live.closed().is_some() || live.tools_stale() || !live.tools_listed()
-        })
+        self.live().is_none_or(|live| live.tools_stale() || !live.tools_listed())
     }
 
-    /// What is kept from the child of the live connection; `None` where there is no such child.
+    /// What is kept from the child of the live connection, or of the one that is being made; `None`
+    /// where there is no such child.
     pub async fn enforced(&self) -> Option<EnforcedConfinement> {
-        let state = self.state.lock().await;
+        let _nobody_connects = self.connecting.lock().await;
+        let state = self.state();
         state.connection.as_ref().and_then(|live| live.enforced().cloned())
     }
 
     /// Why the last connection ended by itself; `None` while it lives and while there is none.
     pub async fn ended(&self) -> Option<McpError> {
-        self.state.lock().await.connection.as_ref().and_then(|live| live.closed())
+        self.state().connection.as_ref().and_then(|live| live.closed())
     }
 
     /// Ends the connection in good order, for ever. One that is being made is given up at once.
     pub async fn close(&self) {
         self.shut.send_replace(true);
-        let connection = self.state.lock().await.connection.take();
+        let connection = self.taken().await;
         if let Some(connection) = connection {
             connection.close().await;
         }
@@ -311,9 +320,15 @@ impl Upstream {
     /// Ends the connection for ever and its child at once, without good order.
     pub async fn kill(&self) {
         self.shut.send_replace(true);
-        if let Some(connection) = self.state.lock().await.connection.take() {
+        if let Some(connection) = self.taken().await {
             connection.kill();
         }
+    }
+
+    /// The connection, which is the last one: whoever was connecting has given up.
+    async fn taken(&self) -> Option<Arc<Connection>> {
+        let _nobody_connects = self.connecting.lock().await;
+        self.state().connection.take()
     }
 
     /// Whether another call may begin in this second.
@@ -327,18 +342,18 @@ impl Upstream {
     }
 
     /// The server has answered: what failed before counts no more.
-    async fn forget_failures(&self) {
-        let mut state = self.state.lock().await;
+    fn forget_failures(&self) {
+        let mut state = self.state();
         (state.failures, state.not_before) = (0, None);
     }
 
     /// Drops a connection whose HTTP session the server has forgotten. That is no failure.
-    async fn lost_session(&self, connection: &Arc<Connection>, error: Option<&McpError>) -> bool {
+    fn lost_session(&self, connection: &Arc<Connection>, error: Option<&McpError>) -> bool {
         let Some(error @ McpError::Http { fault: HttpFault::SessionGone, .. }) = error else {
             return false;
         };
         connection.retire(error);
-        let mut state = self.state.lock().await;
+        let mut state = self.state();
         if state.connection.as_ref().is_some_and(|live| Arc::ptr_eq(live, connection)) {
             state.connection = None;
         }

@@ -122,7 +122,7 @@ impl Wire {
     pub(crate) async fn open_stream(&self, filter: &SubscriptionFilter) -> StreamState {
         let is_needed = self.config.request_handler.is_some() || !filter.is_empty(Era::Legacy);
         match &self.link {
-            Link::Http(link) if is_needed => link.listen(None).state().await,
+            Link::Http(link) if is_needed => link.listen(None, filter.lists()).state().await,
             _ => StreamState::Open,
         }
     }
@@ -140,7 +140,7 @@ impl Wire {
                 }
             }
             Link::Http(link) => {
-                link.listen(Some(body));
+                link.listen(Some(body), listening.filter.lists());
             }
         }
         Ok(())

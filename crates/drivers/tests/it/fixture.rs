@@ -10,12 +10,18 @@ use crate::{feature_server, sdk};
 
 /// Names the behaviour of the child.
 pub(crate) const VARIABLE: &str = "WEAVER_DRIVERS_FIXTURE";
+/// Names the folder of a child that is not the same each time it starts.
+pub(crate) const FOLDER: &str = "WEAVER_DRIVERS_FOLDER";
 
 #[test]
 fn fixture_main() {
     let Ok(behaviour) = std::env::var(VARIABLE) else { return };
     match behaviour.as_str() {
         "sdk" => sdk::serve_stdio(),
+        "starts_once" if std::fs::File::create_new(in_folder("started")).is_err() => {
+            std::fs::write(in_folder("started again"), "").unwrap();
+            while std::io::stdin().lines().next().is_some() {}
+        }
         "mute" => while std::io::stdin().lines().next().is_some() {},
         #[cfg(target_os = "linux")]
         "host" => {
@@ -33,6 +39,10 @@ fn fixture_main() {
         _ => Server { behaviour, ..Server::default() }.run(),
     }
     std::process::exit(0);
+}
+
+fn in_folder(name: &str) -> std::path::PathBuf {
+    std::path::Path::new(&std::env::var(FOLDER).unwrap()).join(name)
 }
 
 pub(crate) fn put(line: &str) {
@@ -176,6 +186,15 @@ impl Server {
                     std::fs::File::options().append(true).create(true).open(path).unwrap();
                 file.write_all(b"acted\n").unwrap();
                 std::process::exit(7);
+            }
+            // Answers once it may, and ends.
+            "last_words" => {
+                std::fs::write(in_folder("called"), "").unwrap();
+                while !in_folder("go").exists() {
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+                reply(id, json!({"content": []}));
+                std::process::exit(0);
             }
             "mute" => {}
             "hold" => self.held.push(id.clone()),

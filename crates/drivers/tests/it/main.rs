@@ -39,6 +39,8 @@ mod memory;
 #[cfg(test)]
 mod memory_file;
 #[cfg(test)]
+mod notice_stream;
+#[cfg(test)]
 mod oauth;
 #[cfg(unix)]
 #[cfg(test)]

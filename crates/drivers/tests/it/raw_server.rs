@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio::sync::Notify;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
@@ -19,6 +20,8 @@ pub(crate) enum Reaction {
     /// These pieces one after the other, each once something was asked for on the channel; after the
     /// last one the connection is closed, or stays open until it ends.
     Pieces(Vec<String>, Arc<Mutex<std::sync::mpsc::Receiver<()>>>, Arc<AtomicBool>),
+    /// These bytes, and the end once this is notified.
+    Until(String, Arc<Notify>),
     /// Nothing, for ever.
     Silent,
     /// These bytes, and then more of them without an end.
@@ -144,6 +147,10 @@ async fn serve(
             let mut rest = [0];
             let gone = stream.read(&mut rest).await;
             closed.store(matches!(gone, Ok(0) | Err(_)), Ordering::SeqCst);
+        }
+        Reaction::Until(text, end) => {
+            stream.write_all(text.as_bytes()).await?;
+            end.notified().await;
         }
         Reaction::Silent => std::future::pending().await,
         Reaction::Flood(text) => {

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_drivers::McpDriver;
-use weaver_drivers::mcp::{CallOutcome, Upstream};
+use weaver_drivers::mcp::{CallOutcome, Endpoint, Upstream};
 use weaver_types::ledger::StoredEvent;
 
+use crate::fixture::FOLDER;
 use crate::kernel::recorded;
 use crate::support::{complete, config, connect, request};
 
@@ -99,4 +100,40 @@ async fn no_more_calls_begin_in_a_second_than_the_configuration_says() {
     }
     assert!(refused.len() >= 10, "{refused:?}");
     assert!(refused.iter().all(|code| *code == "mcp.calls_per_second"), "{refused:?}");
+}
+
+/// A server that answers and ends is started again while its answer is on the way to the caller.
+#[tokio::test]
+async fn an_answer_does_not_wait_for_the_next_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config("starts_once");
+    let Endpoint::Stdio(stdio) = &mut config.endpoint else { panic!("no program") };
+    stdio.env.insert(FOLDER.to_owned(), folder.path().to_str().unwrap().to_owned());
+    let upstream = Arc::new(Upstream::new(config));
+    upstream.connection().await.unwrap();
+    let is_there = |name: &'static str| {
+        let path = folder.path().join(name);
+        async move {
+            while !path.exists() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        }
+    };
+    let mut call = Box::pin(upstream.call(request("last_words", json!({}))));
+    tokio::select! {
+        outcome = &mut call => panic!("it is not answered yet: {outcome:?}"),
+        () = is_there("called") => {}
+    }
+    // From here on nobody looks at the call until the next connection is being made.
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    while upstream.ended().await.is_none() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let anew = Arc::clone(&upstream);
+    let connecting = tokio::spawn(async move { anew.connection().await.map(drop) });
+    is_there("started again").await;
+    let answer = tokio::time::timeout(Duration::from_secs(10), call).await;
+    assert!(matches!(answer, Ok(Ok(CallOutcome::Complete(_)))), "{answer:?}");
+    assert!(!connecting.is_finished());
+    upstream.close().await;
 }

@@ -18,6 +18,10 @@ use crate::serve::{ClientKey, SessionOwner};
 /// The error code of a token that does not count (RFC 6750 §3.1).
 const INVALID: &str = "invalid_token";
 
+/// Whose sessions and runs those of clients without a token are. No name of a client of ours has a
+/// colon in it.
+const ANONYMOUS: &str = "anonymous:";
+
 /// Who sends a request.
 #[derive(Debug, Clone)]
 pub(super) enum Caller {
@@ -154,12 +158,13 @@ impl Caller {
         }
     }
 
-    /// The name that its sessions are known by.
-    pub(super) fn name(&self) -> &str {
+    /// Whose sessions these are. A client that is added anew under a name that there was, and one whose
+    /// name is `anonymous`, reach none of another's.
+    pub(super) fn session_key(&self) -> String {
         match self {
-            Self::Anonymous => "anonymous",
-            Self::Client(client) => &client.name,
-            Self::Token(token) => &token.session_key,
+            Self::Anonymous => ANONYMOUS.to_owned(),
+            Self::Client(client) => client.session_key(),
+            Self::Token(token) => token.session_key.clone(),
         }
     }
 
@@ -167,7 +172,7 @@ impl Caller {
     pub(super) fn owner(&self) -> SessionOwner {
         match self {
             Self::Anonymous => SessionOwner {
-                client: ClientKey::Token(self.name().to_owned()),
+                client: ClientKey::Token(ANONYMOUS.to_owned()),
                 principal: None,
                 identity: None,
                 profile: None,

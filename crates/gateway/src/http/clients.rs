@@ -1,7 +1,7 @@
 //! Clients that come over HTTP: who may, as whom, and until when. A token is shown once; the file has
 //! its digest alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -23,6 +23,8 @@ const MAX_FILE: usize = 1024 * 1024;
 /// The most clients.
 const MAX_CLIENTS: usize = 1_000;
 const VERSION: u32 = 1;
+/// How the session keys of these clients begin.
+const CLIENT_KEY: &str = "client:";
 
 /// A client that may come over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +44,21 @@ pub struct HttpClient {
     /// Until when it may come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
+}
+
+impl HttpClient {
+    /// Whose sessions these are: whoever has the token, as the file says now who that is.
+    pub(super) fn session_key(&self) -> String {
+        let Self { name, sha256, principal, profile, .. } = self;
+        format!(
+            "{CLIENT_KEY}{name}:{sha256}:{principal}:{}",
+            profile.as_deref().unwrap_or_default()
+        )
+    }
+
+    fn is_in_force(&self, now: Timestamp) -> bool {
+        self.expires.is_none_or(|expires| now < expires)
+    }
 }
 
 /// A client that is to be added.
@@ -205,8 +222,21 @@ impl Clients {
             *known = Some(ReadFile { stamp, by_digest });
         }
         let client = known.as_ref().and_then(|read| read.by_digest.get(&digest(token)));
-        let valid = client.filter(|client| client.expires.is_none_or(|expires| now < expires));
-        Ok(valid.cloned())
+        Ok(client.filter(|client| client.is_in_force(now)).cloned())
+    }
+
+    /// Tells of a session key whether its client may come no more: it was removed, is now somebody
+    /// else, or has expired. Of none while the file cannot be read; nobody is let in then.
+    pub(super) fn gone(&self, now: Timestamp) -> impl Fn(&str) -> bool + use<> {
+        let in_force = |clients: Vec<HttpClient>| -> BTreeSet<String> {
+            let clients = clients.iter().filter(|client| client.is_in_force(now));
+            clients.map(HttpClient::session_key).collect()
+        };
+        let known = self.all().ok().map(in_force);
+        move |key| {
+            let is_unknown = known.as_ref().is_some_and(|known| !known.contains(key));
+            is_unknown && key.starts_with(CLIENT_KEY)
+        }
     }
 
     /// Writes the file whole or not at all, for this user alone. Where the gateway has never run, the
@@ -274,6 +304,31 @@ mod tests {
         assert_eq!(clients.remove("other").unwrap_err().code(), "clients.unknown");
         assert_eq!(clients.add(new("desk", None), at(1)).unwrap_err().code(), "clients.taken");
         assert_eq!(clients.add(new("a b", None), at(1)).unwrap_err().code(), "clients.name");
+    }
+
+    #[test]
+    fn the_sessions_of_a_client_are_over_when_it_is_gone_or_somebody_else() {
+        let root = tempfile::tempdir().unwrap();
+        let clients = Clients::of_store(&root.path().join("ledger.db"));
+        let key = |token: &str| clients.find(token, at(1)).unwrap().unwrap().session_key();
+        let brief = key(&clients.add(new("brief", Some(at(100))), at(1)).unwrap());
+        let first = key(&clients.add(new("desk", None), at(1)).unwrap());
+        let gone = |now: i64| {
+            let is_gone = clients.gone(at(now));
+            [brief.as_str(), &first, "oauth:1", "anonymous:"]
+                .iter()
+                .filter(|key| is_gone(key))
+                .count()
+        };
+        assert_eq!((gone(99), gone(100)), (0, 1));
+        clients.remove("desk").unwrap();
+        assert_eq!(gone(99), 1);
+        let guest =
+            NewClient { principal: PrincipalId::parse("guest").unwrap(), ..new("desk", None) };
+        let second = key(&clients.add(guest, at(1)).unwrap());
+        assert!(first != second && gone(99) == 1);
+        fs::write(&clients.path, "{").unwrap();
+        assert_eq!(gone(100), 0, "the file may be back in a moment");
     }
 
     #[test]

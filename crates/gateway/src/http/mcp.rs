@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
@@ -19,7 +19,7 @@ use super::HttpGateway;
 use super::caller::Caller;
 use super::modern;
 use super::sessions::{AnswerStream, HttpSession, NoSession};
-use crate::serve::ClientReads;
+use crate::serve::{ClientMessage, ClientReads};
 
 /// The largest message, in bytes.
 const MAX_BODY: usize = 16 * 1024 * 1024;
@@ -79,7 +79,7 @@ pub(super) async fn post(
     if !is_modern && let Err(problem) = check_headers(&parts.headers) {
         return error(StatusCode::BAD_REQUEST, -32600, &problem.to_string());
     }
-    let (opened, session) = match session_of(&gateway, &caller, &parts.headers, &message) {
+    let (opened, session) = match session_of(&gateway, &caller, &parts.headers, (&message, &body)) {
         Ok(found) => found,
         Err(response) => return *response,
     };
@@ -120,16 +120,22 @@ pub(super) async fn post(
 }
 
 /// The whole body of a request, which is bounded in size and time.
-pub(super) async fn whole(body: Body) -> Result<Bytes, Box<Response>> {
-    let refused = |status, problem: &str| Err(Box::new(error(status, -32600, problem)));
-    match tokio::time::timeout(BODY_PATIENCE, to_bytes(body, MAX_BODY)).await {
-        Ok(Ok(body)) => Ok(body),
-        Ok(Err(_)) => {
-            let problem = "the body is larger than 16 MiB, or broke off";
-            refused(StatusCode::PAYLOAD_TOO_LARGE, problem)
+pub(super) async fn whole(body: Body) -> Result<Vec<u8>, Box<Response>> {
+    let late = (StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
+    let read = tokio::time::timeout(BODY_PATIENCE, bounded(body)).await.unwrap_or(Err(late));
+    read.map_err(|(status, problem)| Box::new(error(status, -32600, problem)))
+}
+
+async fn bounded(body: Body) -> Result<Vec<u8>, (StatusCode, &'static str)> {
+    let (mut chunks, mut whole) = (body.into_data_stream(), Vec::new());
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|_| (StatusCode::BAD_REQUEST, "the body broke off"))?;
+        if whole.len().saturating_add(chunk.len()) > MAX_BODY {
+            return Err((StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 16 MiB"));
         }
-        Err(_) => refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"),
+        whole.extend_from_slice(&chunk);
     }
+    Ok(whole)
 }
 
 /// The session of a message, with its id where it begins with it.
@@ -137,7 +143,7 @@ fn session_of(
     gateway: &Arc<HttpGateway>,
     caller: &Caller,
     headers: &HeaderMap,
-    message: &Value,
+    (message, body): (&Value, &[u8]),
 ) -> Result<(Option<String>, Arc<HttpSession>), Box<Response>> {
     if modern::is_modern(headers, message) {
         let standing = gateway.sessions.standing(gateway, caller);
@@ -153,6 +159,9 @@ fn session_of(
             ))),
         },
         None if message.get("method").is_some_and(|method| method == "initialize") => {
+            if let Some(refusal) = ClientMessage::refusal(body) {
+                return Err(Box::new(answered(|_| StatusCode::BAD_REQUEST, refusal)));
+            }
             let begun = gateway.sessions.begin(gateway, caller);
             begun.map(|(id, session)| (Some(id), session)).map_err(no_session)
         }
@@ -170,6 +179,11 @@ fn no_session(reason: NoSession) -> Box<Response> {
             StatusCode::SERVICE_UNAVAILABLE,
             -32603,
             "there are too many sessions; try again later",
+        ),
+        NoSession::TooManyOfClient => error(
+            StatusCode::SERVICE_UNAVAILABLE,
+            -32603,
+            "this client has too many sessions; end those that it does not use with DELETE",
         ),
         NoSession::Refused(refused) => error(StatusCode::FORBIDDEN, -32603, &refused.to_string()),
     })

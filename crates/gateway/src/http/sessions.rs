@@ -7,13 +7,18 @@ use std::time::{Duration, Instant};
 
 use weaver_types::{OsRandom, random_text};
 
-use super::HttpGateway;
 use super::caller::Caller;
+use super::clients::Clients;
 use super::event_buffer::EventBuffer;
+use super::{HttpGateway, now};
 use crate::serve::{MessageSession, ServeError};
 
 /// The most sessions at once.
 const MAX_SESSIONS: usize = 1_000;
+/// The most sessions at once that one client has opened, so that it leaves room for others.
+const MAX_OPENED: usize = 250;
+/// How the ids begin of sessions that no client opened. No other id has a blank in it.
+const STANDING: &str = "client ";
 /// After how long without a request a session ends.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 /// How often idle sessions are looked for.
@@ -32,7 +37,7 @@ pub(crate) struct HttpSessions {
 /// A session.
 pub(crate) struct HttpSession {
     pub(super) messages: MessageSession,
-    /// The client that it belongs to: another one's token does not reach it.
+    /// Whose it is: nobody else's token reaches it.
     owner: String,
     used: Mutex<Instant>,
     /// What the client is told beside the answers to its requests.
@@ -90,6 +95,8 @@ impl HttpSession {
 /// Why a session cannot begin.
 pub(super) enum NoSession {
     TooMany,
+    /// The client itself has as many as it may.
+    TooManyOfClient,
     Refused(ServeError),
 }
 
@@ -113,8 +120,7 @@ impl HttpSessions {
         gateway: &Arc<HttpGateway>,
         caller: &Caller,
     ) -> Result<Arc<HttpSession>, NoSession> {
-        // No id of a session has a blank in it.
-        let id = format!("client {}", caller.name());
+        let id = format!("{STANDING}{}", caller.session_key());
         if let Some(session) = self.find(&id, caller) {
             return Ok(session);
         }
@@ -134,11 +140,16 @@ impl HttpSessions {
         if all.len() >= MAX_SESSIONS {
             return Err(NoSession::TooMany);
         }
+        let key = caller.session_key();
+        let opened = all.iter().filter(|(id, session)| is_opened(id) && session.owner == key);
+        if is_opened(&id) && opened.count() >= MAX_OPENED {
+            return Err(NoSession::TooManyOfClient);
+        }
         let owner = caller.owner();
         let messages = gateway.server.begin(&owner).map_err(NoSession::Refused)?;
         let session = Arc::new(HttpSession {
             messages,
-            owner: caller.name().to_owned(),
+            owner: key,
             used: Mutex::new(Instant::now()),
             notices: EventBuffer::default(),
             answers: Mutex::default(),
@@ -151,7 +162,7 @@ impl HttpSessions {
     /// A session that is open, where it is this caller's.
     pub(super) fn find(&self, id: &str, caller: &Caller) -> Option<Arc<HttpSession>> {
         let all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
-        let session = all.get(id).filter(|session| session.owner == caller.name())?;
+        let session = all.get(id).filter(|session| session.owner == caller.session_key())?;
         session.touch();
         Some(Arc::clone(session))
     }
@@ -159,16 +170,22 @@ impl HttpSessions {
     /// Takes a session out, where it is this caller's.
     pub(super) fn take(&self, id: &str, caller: &Caller) -> Option<Arc<HttpSession>> {
         let mut all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(id).filter(|session| session.owner == caller.name())?;
+        all.get(id).filter(|session| session.owner == caller.session_key())?;
         all.remove(id)
     }
 
-    fn take_idle(&self) -> Vec<Arc<HttpSession>> {
+    /// Takes out what nobody uses any more, or may use.
+    fn take_over(&self, clients: &Clients) -> Vec<Arc<HttpSession>> {
+        let is_gone = clients.gone(now());
         let mut all = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle: Vec<String> =
-            all.iter().filter(|(_, session)| session.is_idle()).map(|(id, _)| id.clone()).collect();
-        idle.iter().filter_map(|id| all.remove(id)).collect()
+        let over = all.extract_if(.., |_, session| session.is_idle() || is_gone(&session.owner));
+        over.map(|(_, session)| session).collect()
     }
+}
+
+/// Whether a client opened the session of this id.
+fn is_opened(id: &str) -> bool {
+    !id.starts_with(STANDING)
 }
 
 /// Collects what the client is to be told beside the answers to its requests.
@@ -182,11 +199,11 @@ async fn collect_notices(session: std::sync::Weak<HttpSession>) {
     }
 }
 
-/// Ends idle sessions, for as long as the gateway serves.
+/// Ends sessions that are over, for as long as the gateway serves.
 pub(super) async fn watch(gateway: Arc<HttpGateway>) {
     loop {
         tokio::time::sleep(INTERVAL).await;
-        for session in gateway.sessions.take_idle() {
+        for session in gateway.sessions.take_over(&gateway.clients) {
             session.messages.end().await;
         }
     }

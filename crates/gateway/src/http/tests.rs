@@ -94,6 +94,11 @@ async fn a_body_has_a_size_and_a_time() {
     let (begun, answer) = (Instant::now(), dripping.await);
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    let mut broken = connected(1024);
+    let head_of_chunks =
+        "POST /mcp HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n";
+    send(&mut broken, &format!("{head_of_chunks}1\r\nx\r\nno size\r\n")).await;
+    assert!(rest(&mut broken).await.0.starts_with("HTTP/1.1 400 "));
     let mut large = connected(1024 * 1024);
     let body = "x".repeat(16 * 1024 * 1024 + 1);
     send(&mut large, &head(body.len())).await;

@@ -165,6 +165,9 @@ impl ClientCall {
             return self.link.ask(self.question_stream(), method, params).await;
         };
         let gone = || RpcError::new(-32603, "the client is gone");
+        if self.link.has_left() {
+            return Err(gone());
+        }
         let (tell, told) = oneshot::channel();
         let question = Question { key, method: method.to_owned(), params, tell };
         questions.send(question).await.map_err(|_| gone())?;

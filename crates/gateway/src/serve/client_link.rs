@@ -61,8 +61,9 @@ struct LinkState {
     log_level: Option<LogLevel>,
     /// The resources that it watches, by the URIs that it has for them.
     watched: BTreeMap<String, WatchedResource>,
-    /// Its streams of notifications (modern era), by the ids of the requests that opened them.
-    streams: BTreeMap<String, NoticeStream>,
+    /// Its streams of notifications (modern era), by numbers of our own: over HTTP the requests of
+    /// many connections stand alone here, and several may have one id.
+    streams: BTreeMap<u64, NoticeStream>,
     /// What it is asked, by the id of the request.
     asked: BTreeMap<String, oneshot::Sender<Result<Value, RpcError>>>,
 }
@@ -197,8 +198,8 @@ impl ClientLink {
         self.state().watched.remove(uri)
     }
 
-    /// Opens a stream of notifications.
-    pub(crate) fn open_stream(&self, stream: NoticeStream) -> Result<(), TooMany> {
+    /// Opens a stream of notifications; its number.
+    pub(crate) fn open_stream(&self, stream: NoticeStream) -> Result<u64, TooMany> {
         let mut state = self.state();
         if state.streams.len() >= MAX_STREAMS {
             return Err(TooMany { limit: MAX_STREAMS, of: "subscriptions are open" });
@@ -206,13 +207,14 @@ impl ClientLink {
         if stream.watched.len() > MAX_WATCHED {
             return Err(TooMany { limit: MAX_WATCHED, of: "resources are watched" });
         }
-        state.streams.insert(stream.id.to_string(), stream);
-        Ok(())
+        let number = self.last_id.fetch_add(1, Ordering::Relaxed);
+        state.streams.insert(number, stream);
+        Ok(number)
     }
 
     /// Closes a stream of notifications; what it watched.
-    pub(crate) fn close_stream(&self, id: &Value) -> Vec<WatchedResource> {
-        let stream = self.state().streams.remove(&id.to_string());
+    pub(crate) fn close_stream(&self, number: u64) -> Vec<WatchedResource> {
+        let stream = self.state().streams.remove(&number);
         stream.map(|stream| stream.watched.into_values().collect()).unwrap_or_default()
     }
 
@@ -301,11 +303,18 @@ impl ClientLink {
         answer.unwrap_or_else(|_| Err(gone()))
     }
 
+    /// True once the client has nothing more to say.
+    pub(crate) fn has_left(&self) -> bool {
+        self.left.is_cancelled()
+    }
+
     /// The client has nothing more to say: nobody waits for its answers.
     pub(crate) fn leave(&self) {
         let mut state = self.state();
         self.left.cancel();
         state.asked.clear();
+        drop(state);
+        self.parked.give_up();
     }
 
     /// Takes the client's answer to a question. One that nobody waits for is dropped.

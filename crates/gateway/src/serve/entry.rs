@@ -35,7 +35,7 @@ use crate::config::{self, Config, Sharing};
 const RELIST: Duration = Duration::from_secs(30);
 /// Some servers register their tools a moment after the handshake.
 const SECOND_LOOK: Duration = Duration::from_millis(150);
-/// How often an empty list is looked at again at the start.
+/// How often a list is looked at that is empty at the start, or that changes while it is listed.
 const LOOKS: u32 = 3;
 /// How long a listing waits for another look at a server that is there.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -206,11 +206,11 @@ impl Entry {
 
     /// The first attempt to connect, with a second look at a list that may not be whole yet.
     async fn first_look(&self, context: ListingContext<'_>) {
-        for look in 0..LOOKS {
+        for look in 1..=LOOKS {
             let found = self.refresh(context).await;
             let again = match found {
-                Ok(0) => true,
-                Ok(_) => look == 0,
+                Ok(0) => look < LOOKS,
+                Ok(_) => look == 1,
                 Err(()) => false,
             };
             if !again {
@@ -360,21 +360,27 @@ impl Entry {
                 RelistError::Unavailable { problem: missing.problem }
             }));
         }
-        // What is being listed is not in the registry yet.
-        if let Ok(_nobody_lists) = self.listing.try_lock()
-            && !self.upstream().tools_stale().await
-        {
-            return Ok(());
+        let end = Instant::now() + RELIST;
+        // The look that is under way may have begun before the change. Of a server that says with each
+        // listing that its tools changed, the last one counts.
+        for _ in 0..LOOKS {
+            // What is being listed is not in the registry yet.
+            if let Ok(_nobody_lists) = self.listing.try_lock()
+                && !self.upstream().tools_stale().await
+            {
+                break;
+            }
+            let looked = self.next_look();
+            self.wake.notify_one();
+            let slow = tokio::time::timeout_at(end, looked).await.is_err();
+            match self.problem() {
+                Some(problem) => return Err(RelistError::Unavailable { problem }),
+                None if slow => return Err(RelistError::Late { limit: RELIST }),
+                None if *self.closing.borrow() => return Err(RelistError::Closing),
+                None => {}
+            }
         }
-        let looked = self.next_look();
-        self.wake.notify_one();
-        let slow = tokio::time::timeout(RELIST, looked).await.is_err();
-        match self.problem() {
-            Some(problem) => Err(RelistError::Unavailable { problem }),
-            None if slow => Err(RelistError::Late { limit: RELIST }),
-            None if *self.closing.borrow() => Err(RelistError::Closing),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Lists the tools and puts them into the registry; says how many there are.

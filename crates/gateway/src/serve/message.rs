@@ -124,6 +124,20 @@ pub(crate) fn read(line: &[u8]) -> ClientMessage {
     }
 }
 
+impl ClientMessage {
+    /// The answer to a line that is no request; `None` for a request.
+    pub(crate) fn refusal(line: &[u8]) -> Option<Vec<u8>> {
+        match read(line) {
+            Self::Request(_) => None,
+            Self::Malformed { id, error } => Some(answer(&id, Err(error))),
+            Self::Notification { .. } | Self::Response { .. } => {
+                let error = RpcError::new(code::INVALID_REQUEST, "a request needs an `id`");
+                Some(answer(&Value::Null, Err(error)))
+            }
+        }
+    }
+}
+
 fn malformed(id: Value, code: i64, message: impl Into<String>) -> ClientMessage {
     ClientMessage::Malformed { id, error: RpcError::new(code, message) }
 }

@@ -6,7 +6,7 @@
 //! with that name and its answers. Whatever is asked was decided on before, as for any client.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -45,9 +45,10 @@ pub(crate) struct RunningCall {
     questions: mpsc::Receiver<Question>,
     open: BTreeMap<String, Question>,
     numbered: usize,
-    /// What the request takes of the bounds of its client.
-    _permits: [OwnedSemaphorePermit; 2],
 }
+
+/// What a request takes of the bounds of its client, until it has ended and is answered.
+pub(crate) type RequestPermits = Arc<[OwnedSemaphorePermit; 2]>;
 
 /// How far a request has come.
 pub(crate) enum CallStep {
@@ -100,17 +101,16 @@ impl RunningCall {
     pub(crate) fn start(
         request: RequestIdentity,
         questions: mpsc::Receiver<Question>,
-        permits: [OwnedSemaphorePermit; 2],
+        permits: RequestPermits,
         answer: impl Future<Output = Result<Value, RpcError>> + Send + 'static,
     ) -> Self {
-        Self {
-            request,
-            answering: tokio::spawn(answer),
-            questions,
-            open: BTreeMap::new(),
-            numbered: 0,
-            _permits: permits,
-        }
+        // They go with the work: it may end while nobody waits for it, and go on after its client.
+        let answering = tokio::spawn(async move {
+            let answer = answer.await;
+            drop(permits);
+            answer
+        });
+        Self { request, answering, questions, open: BTreeMap::new(), numbered: 0 }
     }
 
     /// Waits until the request is answered, or its client is asked something.
@@ -174,7 +174,14 @@ impl RunningCall {
 
 /// The parked calls of one client.
 #[derive(Default)]
-pub(crate) struct ParkedCalls(Mutex<BTreeMap<String, RunningCall>>);
+pub(crate) struct ParkedCalls(Mutex<ParkedTable>);
+
+#[derive(Default)]
+struct ParkedTable {
+    by_state: BTreeMap<String, RunningCall>,
+    /// The client is gone: nobody would take up what is parked.
+    is_closed: bool,
+}
 
 impl ParkedCalls {
     /// Parks a call, and returns the result that asks its client.
@@ -182,13 +189,16 @@ impl ParkedCalls {
         let state = random_text("parked_", 16, &OsRandom)
             .map_err(|error| RpcError::new(code::INTERNAL, error.to_string()))?;
         let mut parked = self.lock();
+        if parked.is_closed {
+            return Err(RpcError::new(code::INTERNAL, "the client is gone"));
+        }
         // What has ended meanwhile is not taken up again.
-        parked.retain(|_, call| !call.answering.is_finished());
-        if parked.len() >= MAX_PARKED {
+        parked.by_state.retain(|_, call| !call.answering.is_finished());
+        if parked.by_state.len() >= MAX_PARKED {
             return Err(RpcError::new(code::INTERNAL, "too many calls wait for answers"));
         }
         let result = call.result(&state);
-        parked.insert(state, call);
+        parked.by_state.insert(state, call);
         Ok(result)
     }
 
@@ -205,8 +215,8 @@ impl ParkedCalls {
         let state = state.as_str().ok_or_else(|| invalid("`requestState` must be a string"))?;
         let identity = RequestIdentity::of_call(request);
         let mut parked = self.lock();
-        let same = parked.get(state).is_some_and(|call| call.request.is_same(&identity));
-        let call = if same { parked.remove(state) } else { None };
+        let same = parked.by_state.get(state).is_some_and(|call| call.request.is_same(&identity));
+        let call = if same { parked.by_state.remove(state) } else { None };
         drop(parked);
         let unknown = "no request waits under this `requestState`; it was changed, or has ended";
         let mut call = call.ok_or_else(|| invalid(unknown))?;
@@ -214,12 +224,14 @@ impl ParkedCalls {
         Ok(Some(call))
     }
 
-    /// Answers every question with nothing: the client is gone.
+    /// Answers every question with nothing, from here on too: the client is gone.
     pub(crate) fn give_up(&self) {
-        self.lock().clear();
+        let mut parked = self.lock();
+        parked.is_closed = true;
+        parked.by_state.clear();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, RunningCall>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, ParkedTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

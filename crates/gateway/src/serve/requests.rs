@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 
 use super::call::CallOptions;
 use super::call_progress;
@@ -15,7 +15,7 @@ use super::dispatch::{self, Session};
 use super::lines::{MAX_LINE, Outbox};
 use super::message::{self, ClientMessage, Request, RpcError, code};
 use super::open_requests::{OpenRequests, RequestTokens};
-use super::parked_calls::{self, CallStep, RequestIdentity, RunningCall};
+use super::parked_calls::{self, CallStep, RequestIdentity, RequestPermits, RunningCall};
 use super::progress_reporter::ProgressReporter;
 use super::server_requests;
 use super::task::Task;
@@ -86,7 +86,6 @@ impl Requests {
     pub(crate) fn stop_waiting(&self) {
         self.open.stop_waiting();
         self.client.link.leave();
-        self.client.link.parked.give_up();
     }
 
     /// Waits until nothing is under way.
@@ -150,7 +149,7 @@ impl Requests {
             number,
             tokens,
             connection: arrival.connection,
-            permits: Some(permits),
+            permits,
         };
         // A handshake is answered before the next line is read.
         if matches!(request.method.as_str(), "initialize" | "server/discover" | "ping") {
@@ -160,11 +159,11 @@ impl Requests {
         }
     }
 
-    fn room_for(&self, bytes: usize) -> Option<[OwnedSemaphorePermit; 2]> {
+    fn room_for(&self, bytes: usize) -> Option<RequestPermits> {
         let kib = u32::try_from(bytes / 1024).ok()?.saturating_add(1);
         let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
         let room = Arc::clone(&self.room).try_acquire_many_owned(kib).ok()?;
-        Some([place, room])
+        Some(Arc::new([place, room]))
     }
 }
 
@@ -201,8 +200,7 @@ struct Work {
     number: u64,
     tokens: RequestTokens,
     connection: Connection,
-    /// Until the call has them.
-    permits: Option<[OwnedSemaphorePermit; 2]>,
+    permits: RequestPermits,
 }
 
 impl Work {
@@ -241,7 +239,7 @@ impl Work {
         self.outbox = mpsc::channel(1).0;
         (self.name, self.number, self.tokens) = (task.id().to_owned(), number, tokens);
         let identity = RequestIdentity::of_other(&request);
-        let Some(mut call) = self.begin(request, identity, Some(&task)) else { return };
+        let mut call = self.begin(request, identity, Some(&task));
         let outcome = tokio::select! {
             step = call.next_step() => ended(step),
             () = task.cancelled() => {
@@ -254,7 +252,7 @@ impl Work {
         self.client.link.try_send(task.notification());
     }
 
-    async fn work(mut self, request: Request) {
+    async fn work(self, request: Request) {
         let id = request.id.clone();
         let is_call = CALLS.contains(&request.method.as_str());
         let is_abandonable = is_call || request.method == "tasks/result";
@@ -268,10 +266,7 @@ impl Work {
         };
         let mut call = match resumed {
             Ok(Some(call)) => call,
-            Ok(None) => match self.begin(request, identity, None) {
-                Some(call) => call,
-                None => return,
-            },
+            Ok(None) => self.begin(request, identity, None),
             Err(error) => return self.answer(&id, Err(error)).await,
         };
         let turn = tokio::select! {
@@ -300,13 +295,12 @@ impl Work {
 
     /// Begins to work on a request.
     fn begin(
-        &mut self,
+        &self,
         request: Request,
         identity: RequestIdentity,
         task: Option<&Arc<Task>>,
-    ) -> Option<RunningCall> {
+    ) -> RunningCall {
         let (client, session) = (Arc::clone(&self.client), Arc::clone(&self.session));
-        let permits = self.permits.take()?;
         let token = call_progress::token(&request.params);
         let progress = match task {
             None => token.map(|token| self.reporter(token)),
@@ -333,7 +327,7 @@ impl Work {
             origin: session.origin(&request),
         };
         let answer = async move { session.answer(&client, request, options).await };
-        Some(RunningCall::start(identity, questions, permits, answer))
+        RunningCall::start(identity, questions, Arc::clone(&self.permits), answer)
     }
 
     async fn answer(&self, id: &Value, outcome: Result<Value, RpcError>) {

@@ -31,6 +31,7 @@ use crate::config::{Config, Profile};
 use crate::publish::{self, CheckpointPublisher, PublisherTask};
 use crate::telemetry::{self, ExporterTask, Telemetry};
 pub use message_session::MessageSession;
+use message_session::SessionNotices;
 use open_sessions::{OpenSession, Sessions};
 pub use status::{ServerStatus, SessionStatus, UpstreamStatus};
 
@@ -244,14 +245,15 @@ impl Server {
         client.link.await_listeners();
         let linked = LinkedClient::of(&client, &outbox);
         let linked = tokio::sync::Mutex::new(Some(linked));
-        let lines = tokio::sync::Mutex::new(lines);
+        let notices = SessionNotices { lines, changes: client.gateway.changes() };
+        let notices = tokio::sync::Mutex::new(notices);
         let number = self.sessions.begin(OpenSession {
             requests: Arc::downgrade(&requests),
             announcements: None,
             status: status_of(owner, &client)?,
         });
         let server = Arc::clone(self);
-        Ok(MessageSession { server, client, requests, number, linked, lines, _outbox: outbox })
+        Ok(MessageSession { server, client, requests, number, linked, notices, _outbox: outbox })
     }
 
     /// Tells every session that the gateway is about to end, and waits until all of them are over.

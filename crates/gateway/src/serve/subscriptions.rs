@@ -57,7 +57,7 @@ pub(crate) async fn listen(client: &Client, asked: FeatureRequest) -> Result<Val
     let stream = stream_of(client, &asked, filter).await;
     let (id, watched) = (stream.id.clone(), stream.watched.clone());
     let agreed = agreed(&stream);
-    client.link.open_stream(stream).map_err(too_many)?;
+    let number = client.link.open_stream(stream).map_err(too_many)?;
     let params = json!({ "_meta": { SUBSCRIPTION_ID: id }, "notifications": agreed });
     let line = message::notification_with("notifications/subscriptions/acknowledged", params);
     let _ = asked.options.outbox.send(line).await;
@@ -69,7 +69,7 @@ pub(crate) async fn listen(client: &Client, asked: FeatureRequest) -> Result<Val
         () = asked.options.cancellation.cancelled() => {}
         () = asked.options.outbox.closed() => {}
     }
-    for watched in client.link.close_stream(&id) {
+    for watched in client.link.close_stream(number) {
         unwatch(&client.gateway, &watched).await;
     }
     Ok(json!({ "resultType": "complete", "_meta": { SUBSCRIPTION_ID: id } }))

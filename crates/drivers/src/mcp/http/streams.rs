@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use reqwest::Response;
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
-use tokio::sync::oneshot;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::super::error::McpError;
 use super::super::fault::{Fault, HttpFault};
-use super::super::message::{self, IncomingMessage, RpcResult};
+use super::super::message::RpcResult;
 use super::super::sse::SseDecoder;
 use super::{Exchange, HttpLink, Media, StreamMessage, media};
 
@@ -25,56 +24,17 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How often a stream is taken up again without any event in between.
 const MAX_RESUMES: usize = 5;
 
-/// How long the handshake waits for the stream of notifications. A server may send the head of its
-/// answer with the first event only.
-const OPENING: Duration = Duration::from_millis(500);
-
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-
-/// Whether the server has opened its stream of notifications.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StreamState {
-    Open,
-    /// It has not answered yet.
-    Pending,
-    /// It offers none, or none for now.
-    Refused,
-}
-
-/// A stream of notifications that was asked for.
-pub(crate) struct StreamOpening(oneshot::Receiver<()>);
-
-impl StreamOpening {
-    pub(super) fn new() -> (oneshot::Sender<()>, Self) {
-        let (opened, opening) = oneshot::channel();
-        (opened, Self(opening))
-    }
-
-    /// Waits until the server has opened or refused it, at most for half a second.
-    pub(crate) async fn state(self) -> StreamState {
-        match timeout(OPENING, self.0).await {
-            Ok(Ok(())) => StreamState::Open,
-            Ok(Err(_)) => StreamState::Refused,
-            Err(_) => StreamState::Pending,
-        }
-    }
-}
 
 /// How far a stream was read.
 #[derive(Debug, Default)]
 pub(super) struct StreamPlace {
-    last_id: Option<HeaderValue>,
+    pub(super) last_id: Option<HeaderValue>,
     retry: Option<Duration>,
-    /// Told when the stream is first open.
-    opened: Option<oneshot::Sender<()>>,
 }
 
 impl StreamPlace {
-    pub(super) fn new(opened: oneshot::Sender<()>) -> Self {
-        Self { opened: Some(opened), ..Self::default() }
-    }
-
-    fn note(&mut self, decoder: &SseDecoder) {
+    pub(super) fn note(&mut self, decoder: &SseDecoder) {
         let id = decoder.last_id().and_then(|id| HeaderValue::from_bytes(id).ok());
         self.last_id = id.or_else(|| self.last_id.take());
         self.retry = decoder.retry().or(self.retry);
@@ -162,7 +122,7 @@ impl HttpLink {
         None
     }
 
-    async fn get(&self, place: Option<&HeaderValue>) -> Result<Response, McpError> {
+    pub(super) async fn get(&self, place: Option<&HeaderValue>) -> Result<Response, McpError> {
         self.send(|| {
             let get = self.common(self.client.get(self.url.clone()));
             let get = get.header(ACCEPT, "text/event-stream");
@@ -172,40 +132,5 @@ impl HttpLink {
             }
         })
         .await
-    }
-
-    /// Follows the stream of notifications to its end. False when the server offers none.
-    pub(super) async fn follow(&self, request: Option<&[u8]>, place: &mut StreamPlace) -> bool {
-        let sent = match request {
-            Some(body) => self.post("subscriptions/listen", None, &[], body.to_vec()).await,
-            None => self.get(place.last_id.as_ref()).await,
-        };
-        let Ok(mut response) = sent else { return true };
-        if !response.status().is_success() || !matches!(media(&response), Media::Events) {
-            return false;
-        }
-        if let Some(opened) = place.opened.take() {
-            let _ = opened.send(());
-        }
-        let mut decoder = SseDecoder::new(self.message_bytes);
-        while let Ok(Some(chunk)) = response.chunk().await {
-            let events = decoder.push(&chunk);
-            place.note(&decoder);
-            let Ok(events) = events else { return true };
-            for event in events {
-                match message::classify(&event) {
-                    IncomingMessage::Noise => self.inbox.count_noise(),
-                    IncomingMessage::Reply { .. } | IncomingMessage::Faulty { .. } => {
-                        self.inbox.count_dropped()
-                    }
-                    other => {
-                        if let Some(reply) = self.inbox.aside(other) {
-                            let _ = self.notify("", reply).await;
-                        }
-                    }
-                }
-            }
-        }
-        true
     }
 }

@@ -1,10 +1,13 @@
-use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
 use super::*;
 use crate::serve::client_call::{CallFollowing, ClientCall};
 use crate::serve::client_link::ClientLink;
+
+/// How long a question waits for its answer.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn request(params: Value) -> Request {
     let Value::Object(mut params) = params else { panic!("no object") };
@@ -15,21 +18,28 @@ fn request(params: Value) -> Request {
 
 /// A call that asks twice and says what it was told.
 fn call(link: &Arc<ClientLink>, of: &Request) -> RunningCall {
+    call_in(&Arc::new(Semaphore::new(2)), link, of)
+}
+
+/// The same, and it takes two places.
+fn call_in(places: &Arc<Semaphore>, link: &Arc<ClientLink>, of: &Request) -> RunningCall {
     let identity = RequestIdentity::of_call(of);
     let (asking, questions) =
         ClientCall::open(link, identity.capabilities().cloned(), CallFollowing::default());
     let answer = async move {
         let mut told = Vec::new();
         for n in [1, 2] {
-            let answer =
-                asking.ask(Some("name".to_owned()), "elicitation/create", json!({ "n": n })).await;
+            let asked =
+                asking.ask(Some("name".to_owned()), "elicitation/create", json!({ "n": n }));
+            let answer = tokio::time::timeout(PATIENCE, asked).await;
+            let late = || mcp::RpcError::new(-32603, "nobody answered in time");
+            let answer = answer.unwrap_or_else(|_| Err(late()));
             told.push(answer.map_err(|error| RpcError::new(error.code, error.message))?);
         }
         Ok(Value::Array(told))
     };
-    let places = Arc::new(Semaphore::new(2));
-    let permit = || Arc::clone(&places).try_acquire_owned().unwrap();
-    RunningCall::start(identity, questions, [permit(), permit()], answer)
+    let permit = || Arc::clone(places).try_acquire_owned().unwrap();
+    RunningCall::start(identity, questions, Arc::new([permit(), permit()]), answer)
 }
 
 async fn asked(link: &ClientLink, mut call: RunningCall) -> (String, String, Value) {
@@ -96,6 +106,38 @@ async fn what_nobody_takes_up_ends_with_its_client() {
     let mut one = call(&link, &first);
     assert!(matches!(one.next_step().await, CallStep::Asked));
     assert!(link.parked.park(one).is_err(), "there is a bound");
-    link.parked.give_up();
-    assert!(link.parked.lock().is_empty());
+    link.leave();
+    assert!(link.parked.lock().by_state.is_empty());
+}
+
+#[tokio::test]
+async fn a_client_that_has_left_is_asked_nothing_and_its_call_ends() {
+    let (link, first) = (Arc::<ClientLink>::default(), request(json!({"name": "a"})));
+    let mut late = call(&link, &first);
+    link.leave();
+    let CallStep::Ended(Ok(Err(error))) = late.next_step().await else { panic!("it asks") };
+    assert_eq!(error.message, "the client is gone");
+}
+
+#[tokio::test]
+async fn a_question_on_its_way_when_its_client_leaves_is_given_up() {
+    let (link, first) = (Arc::<ClientLink>::default(), request(json!({"name": "a"})));
+    let places = Arc::new(Semaphore::new(2));
+    let mut asking = call_in(&places, &link, &first);
+    assert!(matches!(asking.next_step().await, CallStep::Asked));
+    link.leave();
+    assert!(link.parked.park(asking).is_err());
+    let free = tokio::time::timeout(PATIENCE / 2, places.acquire_many(2)).await;
+    assert!(free.is_ok(), "its places are free before the question would have timed out");
+}
+
+#[tokio::test]
+async fn a_parked_call_keeps_its_places_until_it_ends_and_no_longer() {
+    let (link, first) = (Arc::<ClientLink>::default(), request(json!({"name": "a"})));
+    let places = Arc::new(Semaphore::new(2));
+    tokio::time::pause();
+    asked(&link, call_in(&places, &link, &first)).await;
+    assert_eq!(places.available_permits(), 0);
+    let free = tokio::time::timeout(2 * PATIENCE, places.acquire_many(2)).await;
+    assert!(free.is_ok(), "nobody answered in time");
 }

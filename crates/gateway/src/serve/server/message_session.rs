@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use weaver_drivers::mcp::ParameterHeaders;
 
 use super::{MAX_ANSWERS, Server, left};
@@ -20,8 +20,7 @@ pub struct MessageSession {
     pub(super) requests: Arc<Requests>,
     pub(super) number: u64,
     pub(super) linked: tokio::sync::Mutex<Option<LinkedClient>>,
-    /// What goes to the client beside the answers to its requests.
-    pub(super) lines: tokio::sync::Mutex<mpsc::Receiver<Vec<u8>>>,
+    pub(super) notices: tokio::sync::Mutex<SessionNotices>,
     pub(super) _outbox: mpsc::Sender<Vec<u8>>,
 }
 
@@ -56,27 +55,14 @@ impl MessageSession {
     /// Ends when there is something to tell the client, or to ask it, beside the answers to its
     /// requests; the line says it.
     pub async fn next_notice(&self) -> Vec<u8> {
-        let mut lines = self.lines.lock().await;
-        tokio::select! {
-            Some(line) = lines.recv() => line,
-            line = self.tools_changed() => line,
-        }
+        let wants_changes = || self.requests.session().wants_changes(&self.client);
+        self.notices.lock().await.next(wants_changes).await
     }
 
     /// The client reads what [`Self::next_notice`] gives, until what is given back is dropped. What it
     /// is asked about a task waits for that, or for the request for the task's result.
     pub(crate) fn listen(&self) -> Listener {
         self.client.link.listen()
-    }
-
-    async fn tools_changed(&self) -> Vec<u8> {
-        let mut changes = self.client.gateway.changes();
-        while changes.changed().await.is_ok() {
-            if self.requests.session().wants_changes(&self.client) {
-                return message::notification("notifications/tools/list_changed");
-            }
-        }
-        std::future::pending().await
     }
 
     /// How many requests are under way.
@@ -100,5 +86,54 @@ impl MessageSession {
 impl Drop for MessageSession {
     fn drop(&mut self) {
         self.server.sessions.end(self.number);
+    }
+}
+
+/// What goes to the client of a session beside the answers to its requests.
+pub(super) struct SessionNotices {
+    pub(super) lines: mpsc::Receiver<Vec<u8>>,
+    /// Kept from one notice to the next: a change that comes between them is not missed.
+    pub(super) changes: watch::Receiver<u64>,
+}
+
+impl SessionNotices {
+    /// The next line; changes of the list of tools are told where the client wants them.
+    async fn next(&mut self, wants_changes: impl Fn() -> bool) -> Vec<u8> {
+        loop {
+            tokio::select! {
+                Some(line) = self.lines.recv() => return line,
+                Ok(()) = self.changes.changed() => {
+                    if wants_changes() {
+                        return message::notification("notifications/tools/list_changed");
+                    }
+                }
+                else => std::future::pending().await,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_change_of_the_tools_is_told_beside_a_line_and_between_two_looks() {
+        let (outbox, lines) = mpsc::channel(1);
+        let changes = watch::Sender::new(0);
+        let mut notices = SessionNotices { lines, changes: changes.subscribe() };
+        // Which of the two comes first is left to chance.
+        for number in 1..=64 {
+            outbox.try_send(b"line".to_vec()).unwrap();
+            changes.send_replace(number);
+            let both = [notices.next(|| true).await, notices.next(|| true).await];
+            let told = both.iter().filter(|line| *line != b"line").count();
+            assert_eq!(told, 1, "{both:?}");
+        }
+        let nothing = tokio::time::timeout(std::time::Duration::ZERO, notices.next(|| true)).await;
+        assert!(nothing.is_err());
+        changes.send_replace(0);
+        let told = String::from_utf8(notices.next(|| true).await).unwrap();
+        assert!(told.contains("notifications/tools/list_changed"), "{told}");
     }
 }
