@@ -74,8 +74,8 @@ pub(super) fn verhoeff(digits: &[u8]) -> bool {
     const STEP: [u32; 10] = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
     let multiply = |a: u32, b: u32| match (a < 5, b < 5) {
         (true, true) => (a + b) % 5,
-        (true, false) => (a + b - 5) % 5 + 5,
-        (false, true) => (a - 5 + 5 - b) % 5 + 5,
+        (true, false) => (a + b) % 5 + 5,
+        (false, true) => (a - b) % 5 + 5,
         (false, false) => (a + 5 - b) % 5,
     };
     let permute = |digit: u32, times: usize| {
