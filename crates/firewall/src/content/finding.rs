@@ -221,6 +221,18 @@ mod tests {
     }
 
     #[test]
+    fn tags_are_read_as_their_letters_and_what_is_invisible_is_not() {
+        for (text, visible) in [
+            ("\u{e0069}\u{e0067}nore", "ignore"),
+            ("ig\u{e0100}nore", "ignore"),
+            ("ig\u{200b}nore", "ignore"),
+            ("a\u{a0}b", "a b"),
+        ] {
+            assert_eq!(visible_text(text), visible, "{text:?}");
+        }
+    }
+
+    #[test]
     fn every_pattern_finds_its_examples_and_keeps_from_the_others() {
         for pattern in PATTERNS {
             let alone = Detector::of(std::slice::from_ref(pattern)).unwrap();

@@ -152,6 +152,18 @@ fn a_long_text_shows_head_and_tail_and_names_the_call_for_the_rest() {
 }
 
 #[test]
+fn one_text_block_is_shown_as_the_text_alone_would_be() {
+    let text: String = (0..3_000).map(|n| format!("line {n} of a source file\n")).collect();
+    let blocks = vec![json!({ "type": "text", "text": text })];
+    let alone = RawResult::text(text);
+    let laid_out = Some(ContentBlocks { blocks, structured: None });
+    let (block, alone) =
+        (within(&RawResult { blocks: laid_out, ..alone.clone() }, 500), within(&alone, 500));
+    assert!(block.next.is_some());
+    assert_eq!((block.content, block.next), (alone.content, alone.next));
+}
+
+#[test]
 fn one_long_line_is_paged_by_characters() {
     let text: String = (0..20_000).map(|n| format!("{n};")).collect();
     let raw = RawResult::text(text.clone());
@@ -440,6 +452,7 @@ fn values_in_addresses_names_and_kinds_of_resources_are_masked() {
             json!({ "type": "resource_link", "uri": "x://1", "name": "a", "mimeType": format!("text/plain; name={value}") }),
             json!({ "type": "resource_link", "uri": "x://1", "name": "a", "title": value, "description": value }),
             json!({ "type": "image", "data": "aGk=", "mimeType": format!("image/{value}") }),
+            json!({ "type": value, "text": "in it" }),
             json!({ "type": "resource", "resource": { "uri": "x://1", "text": "in it", "mimeType": format!("text/{value}") } }),
         ] {
             let frame = FIREWALL.frame(&laid_out(json!([block]), None), &auto());

@@ -18,8 +18,7 @@ fn ask(raw: &RawResult, query: &Value, rule: Constraints) -> Result<Frame, Handl
         total_rows: None,
         views: Default::default(),
     };
-    let spec =
-        FrameSpec { handle: Some(&handle), constraints: &rule, ..spec(ResponseMode::Auto) };
+    let spec = FrameSpec { handle: Some(&handle), constraints: &rule, ..spec(ResponseMode::Auto) };
     FIREWALL.expand(raw, &HandleQuery::parse(query).unwrap(), &spec)
 }
 
@@ -50,13 +49,20 @@ fn a_question_about_rows_is_answered_with_those_that_match() {
             "id\n5\n6\n7\nMatching rows: 7.",
         ),
         (json!({ "filter": { "id": 8 } }), "even,id\ntrue,8\nMatching rows: 1."),
-        (json!({ "filter": { "id": 8 }, "fields": ["id", "even"] }), "id,even\n8,true\nMatching rows: 1."),
+        (
+            json!({ "filter": { "id": 8 }, "fields": ["id", "even"] }),
+            "id,even\n8,true\nMatching rows: 1.",
+        ),
         (json!({ "filter": { "id": 80 } }), "Matching rows: 0."),
         (json!({ "sort": "-id", "fields": ["id"], "limit": 2 }), "id\n9\n8"),
         (json!({ "group_by": "even", "sort": "even" }), "count,even\n5,false\n5,true"),
         (json!({ "offset": 8, "fields": ["id"] }), "id\n8\n9"),
     ] {
-        assert_eq!(told(&orders(), &query, Constraints::default()), (text.to_owned(), vec![], Value::Null), "{query}");
+        assert_eq!(
+            told(&orders(), &query, Constraints::default()),
+            (text.to_owned(), vec![], Value::Null),
+            "{query}"
+        );
     }
     // What is computed of fields that may be seen may be seen.
     let only = Constraints { allowed_fields: Some(names(&["even"])), ..Constraints::default() };
@@ -71,7 +77,10 @@ fn of_rows_that_do_not_fit_it_is_said_where_the_rest_begins() {
     let query = json!({ "filter": { "id": { "gte": 2 } }, "fields": ["id"], "offset": 1 });
     let (text, notes, next) = told(&orders(), &query, of_chars(6));
     assert_eq!(text, "id\n3\n4\n5\nMatching rows: 8.");
-    assert_eq!((notes, next), (vec!["Shown: rows 1 to 3 of 8.".to_owned()], json!({ "offset": 4 })));
+    assert_eq!(
+        (notes, next),
+        (vec!["Shown: rows 1 to 3 of 8.".to_owned()], json!({ "offset": 4 }))
+    );
 }
 
 #[test]
@@ -82,7 +91,11 @@ fn a_limit_of_zero_counts_what_lies_behind_the_offset() {
         (RawResult::text("a\nb\nc"), json!({ "limit": 0, "offset": 1 }), "2 lines"),
     ] {
         let expected = format!("Shown: none of {left}; `limit` is 0.");
-        assert_eq!(told(&raw, &query, Constraints::default()), (String::new(), vec![expected], Value::Null), "{query}");
+        assert_eq!(
+            told(&raw, &query, Constraints::default()),
+            (String::new(), vec![expected], Value::Null),
+            "{query}"
+        );
     }
 }
 
@@ -94,13 +107,23 @@ fn lines_of_a_text_are_shown_from_the_offset_on() {
         (json!({ "offset": 1, "limit": 2 }), "two\nthree"),
         (json!({ "offset": 3 }), "four"),
     ] {
-        assert_eq!(told(&raw, &query, Constraints::default()), (text.to_owned(), vec![], Value::Null), "{query}");
+        assert_eq!(
+            told(&raw, &query, Constraints::default()),
+            (text.to_owned(), vec![], Value::Null),
+            "{query}"
+        );
     }
     let (text, notes, next) = told(&raw, &json!({ "offset": 1 }), of_chars(10));
-    assert_eq!((text.as_str(), notes, next), ("two\nthree", vec!["Shown: 2 lines; more follow.".to_owned()], json!({ "offset": 3 })));
+    assert_eq!(
+        (text.as_str(), notes, next),
+        ("two\nthree", vec!["Shown: 2 lines; more follow.".to_owned()], json!({ "offset": 3 }))
+    );
     let (text, notes, next) = told(&raw, &json!({ "offset": 2 }), of_chars(4));
     let said = "The line is too long; page it with the view `chars`.".to_owned();
-    assert_eq!((text.as_str(), notes, next), ("thre", vec![said], json!({ "view": "chars", "args": { "start": 4 } })));
+    assert_eq!(
+        (text.as_str(), notes, next),
+        ("thre", vec![said], json!({ "view": "chars", "args": { "start": 4 } }))
+    );
     assert_eq!(told(&RawResult::text(""), &json!({}), Constraints::default()).0, "");
     let fields = Constraints { allowed_fields: Some(names(&["id"])), ..Constraints::default() };
     assert!(refused(&raw, &json!({}), fields).contains("a text has no fields"));
@@ -128,19 +151,54 @@ fn an_offset_past_the_end_is_refused_and_the_end_is_named() {
 fn lines_and_characters_of_a_view_are_paged_by_their_places() {
     let raw = RawResult::text("one\ntwo\nthree\nfour\ntwo more");
     let view = |name: &str, args: Value| json!({ "view": name, "args": args });
-    let (lines, chars) = (view("lines", json!({ "start": 1 })), view("chars", json!({ "start": 4 })));
+    let (lines, chars) =
+        (view("lines", json!({ "start": 1 })), view("chars", json!({ "start": 4 })));
     let search = view("search", json!({ "text": "two" }));
     for (query, most, text, note, next) in [
         (&lines, 100, "two\nthree\nfour\ntwo more", None, Value::Null),
-        (&lines, 10, "two\nthree", Some("Shown: 2 lines from 1 on; more follow."), json!({ "args": { "start": 3 } })),
-        (&chars, 6, "two\nth", Some("Shown: 6 characters from 4 on; more follow."), json!({ "args": { "start": 10 } })),
+        (
+            &lines,
+            10,
+            "two\nthree",
+            Some("Shown: 2 lines from 1 on; more follow."),
+            json!({ "args": { "start": 3 } }),
+        ),
+        (
+            &chars,
+            6,
+            "two\nth",
+            Some("Shown: 6 characters from 4 on; more follow."),
+            json!({ "args": { "start": 10 } }),
+        ),
         (&search, 100, "1: two\n4: two more", None, Value::Null),
-        (&search, 10, "1: two", Some("Shown: 1 lines from 1 on; more follow."), json!({ "offset": 1 })),
-        (&view("search", json!({ "text": "six" })), 100, "", Some("The view `search` finds nothing there."), Value::Null),
-        (&view("lines", json!({ "start": 2 })), 3, "thr", Some("The line is too long; page it with the view `chars`."), json!({ "view": "chars", "args": { "start": 3 } })),
+        (
+            &search,
+            10,
+            "1: two",
+            Some("Shown: 1 lines from 1 on; more follow."),
+            json!({ "offset": 1 }),
+        ),
+        (
+            &view("search", json!({ "text": "six" })),
+            100,
+            "",
+            Some("The view `search` finds nothing there."),
+            Value::Null,
+        ),
+        (
+            &view("lines", json!({ "start": 2 })),
+            3,
+            "thr",
+            Some("The line is too long; page it with the view `chars`."),
+            json!({ "view": "chars", "args": { "start": 3 } }),
+        ),
     ] {
         let notes: Vec<String> = note.map(str::to_owned).into_iter().collect();
-        assert_eq!(told(&raw, query, of_chars(most)), (text.to_owned(), notes, next), "{query} {most}");
+        assert_eq!(
+            told(&raw, query, of_chars(most)),
+            (text.to_owned(), notes, next),
+            "{query} {most}"
+        );
     }
     let mut page = search.clone();
     page["offset"] = json!(1);

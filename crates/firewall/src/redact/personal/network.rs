@@ -300,13 +300,12 @@ pub(super) fn mac(near: &ContextReader<'_>, token: Token) -> Option<Range<usize>
     });
     let open = |byte: u8| !byte.is_ascii_alphanumeric() && byte != sign && byte != b'_';
     let lettered = run.iter().any(u8::is_ascii_alphabetic);
-    let sure = size == 2 && is_mac(run, sign) || size == 4 && lettered;
     let bounded = open(before(bytes, start)) && open(byte(bytes, end)) || byte(bytes, end) == b'.';
     if !grouped || !bounded {
         return None;
     }
     let named = || Context::around(near, start, end).near & topic::MAC != 0;
-    (sure && lettered || named()).then_some(start..end)
+    (lettered || named()).then_some(start..end)
 }
 
 #[cfg(test)]
