@@ -235,6 +235,7 @@ fn many_endings_are_shared_among_calls() {
 fn what_was_refused_is_taken_back() {
     let mut world = World::new(HandleBudget::default().with_max_entries(1).unwrap(), None);
     let first = world.keep(&text(5_000)).unwrap();
+    world.handle_store.keep_open(&first, text(5_000));
     let refused = world.store(&text(6_000)).unwrap();
     world.handle_store.abandon(&refused, &world.blobs);
     assert_eq!((world.handle_store.usage().unwrap(), world.blobs.count()), ((0, 0), 0));

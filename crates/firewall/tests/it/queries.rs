@@ -144,6 +144,18 @@ fn what_is_no_object_is_asked_about_as_a_value() {
 }
 
 #[test]
+fn null_is_no_truth() {
+    let raw = RawResult::json(json!([
+        {"id": 0, "v": null}, {"id": 1, "v": false}, {"id": 2, "v": true}, {"id": 3, "v": null},
+    ]));
+    for (value, expected) in
+        [(json!(null), vec![0, 3]), (json!(false), vec![1]), (json!(true), vec![2])]
+    {
+        assert_eq!(ids(&answer(&raw, json!({"filter": {"v": value}}))), expected, "{value}");
+    }
+}
+
+#[test]
 fn groups_are_bounded() {
     let rows: Vec<Value> = (0..1_001).map(|n| json!({"id": n})).collect();
     let raw = RawResult::json(json!(rows));
