@@ -194,8 +194,6 @@ fn emitted(frame: &Frame) -> Option<String> {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        if self.held > 0 {
-            self.session.meter().settle(self.held, 0);
-        }
+        self.session.meter().settle(self.held, 0);
     }
 }

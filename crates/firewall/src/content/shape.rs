@@ -230,7 +230,14 @@ mod tests {
         assert_eq!(media_type("text/html; charset=utf-8"), "text/html; charset=utf-8");
         let hidden = "image/ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi";
         assert_eq!(media_type(hidden), "application/octet-stream");
-        for bad in ["", "png", "a/b\u{1b}c", "mail bob@corp.com/x", &"a/".repeat(200)] {
+        for bad in [
+            "",
+            "png",
+            "text/password=hunterplover",
+            "a/b\u{1b}c",
+            "mail bob@corp.com/x",
+            &"a/".repeat(200),
+        ] {
             assert_eq!(media_type(bad), "application/octet-stream", "{bad}");
         }
     }

@@ -73,3 +73,34 @@ fn values_at_most(text: &str) -> usize {
     let count = |wanted: &[u8]| text.bytes().filter(|byte| wanted.contains(byte)).count();
     count(b",").saturating_add(count(b"[{").saturating_mul(2)).saturating_add(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What comes of an object around ten rows, in parts.
+    fn in_parts(around: Value, key: &str) -> Option<Value> {
+        let all = (0..10).map(|id| json!({ "id": id, "mail": "ann@corp.com" }));
+        let mut frame = around;
+        frame[key] = json!([]);
+        let all = JsonRows::collect(&frame, all, 10_000).unwrap();
+        rows(&all, &Redactor::builtin(), Names::default).map(|rows| rows.to_value())
+    }
+
+    #[test]
+    fn rows_are_redacted_in_parts_unless_what_stands_beside_them_matters() {
+        let row = |id: usize| json!({ "id": id, "mail": "[REDACTED]" });
+        let redacted: Value = (0..10).map(row).collect();
+        assert_eq!(in_parts(json!({ "a": 1 }), "rows"), Some(json!({ "a": 1, "rows": redacted })));
+        assert_eq!(in_parts(json!({ "name": "a" }), "value"), None, "a name beside its value");
+        assert_eq!(in_parts(json!({ "z": "eve@corp.com" }), "rows"), None, "a value after them");
+        assert_eq!(in_parts(json!({ "a": 1 }), "password"), None, "hidden as one");
+    }
+
+    #[test]
+    fn values_are_counted_by_their_signs() {
+        assert_eq!(values_at_most(r#"[{"a":1,"b":[2,3]},4]"#), 1 + 3 + 2 * 3);
+    }
+}

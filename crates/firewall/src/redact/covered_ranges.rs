@@ -36,3 +36,26 @@ impl CoveredRanges {
         &self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_that_overlap_are_covered_as_one() {
+        let mut covered = CoveredRanges::default();
+        covered.add([20..25, 3..8, 0..5].into_iter());
+        covered.add([8..9, 4..4, 21..23].into_iter());
+        assert_eq!(covered.ranges(), [0..8, 8..9, 20..25]);
+        for (range, is_held) in [
+            (0..8, true),
+            (2..7, true),
+            (20..25, true),
+            (7..9, false),
+            (9..10, false),
+            (19..21, false),
+        ] {
+            assert_eq!(covered.holds(&range), is_held, "{range:?}");
+        }
+    }
+}

@@ -221,6 +221,13 @@ mod tests {
     }
 
     #[test]
+    fn a_file_has_at_most_a_mebibyte() {
+        let blanks = |count: usize| read(&format!("{RULE}{}", " ".repeat(count - RULE.len())));
+        assert_eq!(blanks(MAX_FILE).unwrap().len(), 1);
+        assert!(matches!(blanks(MAX_FILE + 1), Err(RuleFileError::TooLarge(_))));
+    }
+
+    #[test]
     fn a_rule_is_read_with_what_it_does_not_say() {
         let rule = with("", "").unwrap();
         assert_eq!(

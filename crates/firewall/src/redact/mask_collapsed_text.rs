@@ -158,6 +158,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn nothing_in_a_text_reads_as_a_mask_that_is_none() {
+        for text in ["\u{1f}", "a\u{1f}b\u{1f}c", "\u{1f}\u{1f}\u{1f}", "no mask"] {
+            let mut out = String::new();
+            push(&mut out, text);
+            assert!(!out.contains(BARRIER) && out.len() == text.len(), "{text:?} {out:?}");
+        }
+    }
+
+    #[test]
     fn masks_read_as_one_byte_and_lead_back() {
         let text = "ab[REDACTED]cd secret ef";
         let masked = [2..12, 15..21];

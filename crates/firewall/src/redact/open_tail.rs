@@ -119,6 +119,9 @@ mod tests {
     fn groups_of_digits_near_the_end_are_open_with_a_short_word_before_them() {
         let near = |dots: usize| format!("phone 1{}", ".".repeat(dots));
         let (last, gone) = (near(63), near(64));
+        let before = |head: &str| format!("{head}34{}", ".".repeat(62));
+        let (four, five) = (before("12    "), before("12     "));
+        let many = before(&"12 ".repeat(100));
         for (text, start) in [
             ("no digits", 9),
             ("tel 12 34", 0),
@@ -132,6 +135,9 @@ mod tests {
             ("phone\n12", 6),
             (last.as_str(), 6),
             (gone.as_str(), 71),
+            (four.as_str(), 0),
+            (five.as_str(), 7),
+            (many.as_str(), 171),
         ] {
             assert_eq!(number(text.as_bytes()), start, "{text}");
         }

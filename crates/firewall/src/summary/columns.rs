@@ -234,7 +234,6 @@ struct Numbers {
 impl<'a> Column<'a> {
     fn add<'v>(&mut self, value: &'v Value, keep: impl RetainText<'a, 'v>) {
         let fits = match (&mut *self, value) {
-            (Self::Mixed, _) => return,
             (Self::Numbers(numbers), Value::Number(number)) => numbers.add(number),
             (Self::Truth { yes, no }, Value::Bool(truth)) => {
                 *(if *truth { yes } else { no }) += 1;

@@ -217,6 +217,11 @@ mod tests {
     }
 
     #[test]
+    fn a_list_without_rows_is_no_table() {
+        assert!(rows("[]").is_none() && rows("()").is_none() && rows("[1]").is_none());
+    }
+
+    #[test]
     fn a_literal_has_the_value_that_it_writes() {
         for (text, value) in [
             ("1", json!(1)),

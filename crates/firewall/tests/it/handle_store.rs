@@ -11,7 +11,10 @@ use weaver_firewall::handle::{
 };
 use weaver_firewall::view::ViewRegistry;
 use weaver_firewall::{FrameSpec, HandleError, HandleQuery, MASK};
-use weaver_types::ledger::{BlobStore as _, Record};
+use weaver_types::ledger::{
+    Batch, BlobStore as _, Head, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent,
+    Ticket,
+};
 use weaver_types::{
     CallId, CapabilityDraft, Constraints, Label, OsRandom, PrincipalId, RawResult, ResponseMode,
     RunId, Tenant, Timestamp,
@@ -78,6 +81,42 @@ impl World {
         };
         let record = handle::load(id, record.as_ref(), access)?;
         self.handle_store.open(&record, &self.blobs)
+    }
+}
+
+/// Its records, to be read.
+impl Ledger for World {
+    fn submit(&self, _: Arc<Batch>) -> Ticket {
+        unreachable!("a store writes nothing")
+    }
+
+    fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
+        let value = self.records.get(key.id.as_ref()).cloned();
+        Ok(value.map(|value| Record { version: 1, value }))
+    }
+
+    fn list(
+        &self,
+        _: &Tenant,
+        _: Namespace,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Record)>, LedgerError> {
+        let behind = self.records.iter().filter(|(id, _)| Some(id.as_str()) > after);
+        let record = |value: &Vec<u8>| Record { version: 1, value: value.clone() };
+        Ok(behind.take(limit).map(|(id, value)| (id.clone(), record(value))).collect())
+    }
+
+    fn events(&self, _: u64, _: usize) -> Result<Vec<StoredEvent>, LedgerError> {
+        Ok(Vec::new())
+    }
+
+    fn head(&self) -> Result<Head, LedgerError> {
+        Err(LedgerError::Closed)
+    }
+
+    fn synced_head(&self) -> Result<Head, LedgerError> {
+        self.head()
     }
 }
 
@@ -196,6 +235,7 @@ fn many_endings_are_shared_among_calls() {
 fn what_was_refused_is_taken_back() {
     let mut world = World::new(HandleBudget::default().with_max_entries(1).unwrap(), None);
     let first = world.keep(&text(5_000)).unwrap();
+    world.handle_store.keep_open(&first, text(5_000));
     let refused = world.store(&text(6_000)).unwrap();
     world.handle_store.abandon(&refused, &world.blobs);
     assert_eq!((world.handle_store.usage().unwrap(), world.blobs.count()), ((0, 0), 0));
@@ -271,6 +311,39 @@ fn with_a_key_nothing_is_stored_in_the_clear() {
             assert!(matches!(fresh.open(&broken, &world.blobs), Err(HandleError::Damaged { .. })));
         }
     }
+}
+
+#[test]
+fn a_handle_lives_as_long_as_the_budget_says() {
+    let minute = Duration::from_secs(60);
+    let budget = HandleBudget::default().with_ttl(minute).unwrap();
+    assert_eq!((HandleBudget::default().ttl(), budget.ttl()), (handle::TTL, minute));
+    let mut world = World::new(budget, None);
+    assert_eq!(world.handle_store.last_end().unwrap(), None);
+    let stored = world.keep(&text(1)).unwrap();
+    assert_eq!(stored.handle.expires_at, NOW.after(minute));
+    assert_eq!(world.handle_store.last_end().unwrap(), Some(NOW.after(minute)));
+}
+
+#[test]
+fn the_store_of_a_ledger_has_all_of_its_records_by_age() {
+    let mut world = World::new(HandleBudget::default(), None);
+    let mut ids = Vec::new();
+    for second in 0..1_002 {
+        world.now = NOW.after(Duration::from_secs(second));
+        ids.push(world.keep(&text(1)).unwrap().handle.handle_id);
+    }
+    // Nobody can use a copy under another id, or what cannot be read.
+    world.records.insert("hdl_copy".to_owned(), world.records[ids[0].as_str()].clone());
+    world.records.insert("hdl_damaged".to_owned(), b"{}".to_vec());
+    let budget = HandleBudget::default().with_max_entries(1_000).unwrap();
+    let loaded = HandleStore::load(&Tenant::default(), &world, budget, None).unwrap();
+    assert_eq!(loaded.usage().unwrap(), (1_002, 3 * 1_002));
+    assert_eq!(loaded.last_end().unwrap(), Some(world.now.after(handle::TTL)));
+    world.handle_store = loaded;
+    let removed = world.keep(&text(1)).unwrap().delete;
+    let removed: Vec<&str> = removed.iter().map(|key| key.id.as_ref()).collect();
+    assert_eq!(removed, ids[..3].iter().map(|id| id.as_str()).collect::<Vec<_>>());
 }
 
 #[test]

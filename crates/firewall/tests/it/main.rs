@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod auto;
 #[cfg(test)]
+mod auto_answers;
+#[cfg(test)]
 mod auto_oracle;
 #[cfg(test)]
 mod blocks;

@@ -130,6 +130,32 @@ fn aggregates_come_in_one_row_or_one_for_each_group() {
 }
 
 #[test]
+fn what_is_no_object_is_asked_about_as_a_value() {
+    let found = |rows: Value, query: Value| {
+        let asked = FIREWALL.expand(&RawResult::json(rows), &ask(&query), &wide());
+        asked.map(|frame| json!(frame.table)).map_err(|error| error.to_string())
+    };
+    let threes = Ok(json!([{"value": 3}, {"value": 3}]));
+    assert_eq!(found(json!([3, 1, 3]), json!({"filter": {"value": 3}})), threes);
+    assert_eq!(found(json!(7), json!({"filter": {"value": 7}})), Ok(json!([{"value": 7}])));
+    let refused = found(json!([3, 1]), json!({"filter": {"n": 3}})).unwrap_err();
+    assert!(refused.contains("value"), "{refused}");
+    assert!(found(json!([{"n": 3}]), json!({"filter": {"value": 3}})).is_err());
+}
+
+#[test]
+fn null_is_no_truth() {
+    let raw = RawResult::json(json!([
+        {"id": 0, "v": null}, {"id": 1, "v": false}, {"id": 2, "v": true}, {"id": 3, "v": null},
+    ]));
+    for (value, expected) in
+        [(json!(null), vec![0, 3]), (json!(false), vec![1]), (json!(true), vec![2])]
+    {
+        assert_eq!(ids(&answer(&raw, json!({"filter": {"v": value}}))), expected, "{value}");
+    }
+}
+
+#[test]
 fn groups_are_bounded() {
     let rows: Vec<Value> = (0..1_001).map(|n| json!({"id": n})).collect();
     let raw = RawResult::json(json!(rows));

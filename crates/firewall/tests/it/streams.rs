@@ -404,7 +404,7 @@ fn rows_and_lines_beyond_the_most_are_counted() {
         (vec![RawChunk::Json(rows(3)), RawChunk::Json(rows(4))], 5, Some(2)),
         (vec![RawChunk::Text("a b\n".repeat(5))], 5, None),
         (vec![RawChunk::Text("a b\n".repeat(8))], 5, Some(3)),
-        (vec![RawChunk::Json(rows(5)), RawChunk::Text("a\nb\nc\n".to_owned())], 5, Some(3)),
+        (vec![RawChunk::Json(rows(5)), RawChunk::Text("a b\n".repeat(3))], 5, Some(3)),
         (vec![RawChunk::Json(rows(2)), RawChunk::Text("a b\n".repeat(4))], 5, Some(1)),
     ] {
         let what = format!("{chunks:?}");

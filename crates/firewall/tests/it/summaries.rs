@@ -240,6 +240,12 @@ fn items_and_scalars_are_shown_in_words_and_cut() {
 }
 
 #[test]
+fn a_number_that_is_a_value_is_masked_in_facts() {
+    let facts = facts(json!({"n": 4_539_148_803_436_467_u64, "m": 17}));
+    assert_eq!(facts[1..], ["m: 17", "n: [REDACTED]"]);
+}
+
+#[test]
 fn a_text_is_told_by_its_beginning_and_by_lines_that_fail() {
     let beginning = "quiet words here\n".repeat(40);
     let failure = format!("  ERROR: {}", "disk full ".repeat(30));

@@ -171,6 +171,15 @@ fn rows_are_too_many_where_a_rule_bounds_them() {
 }
 
 #[test]
+fn a_rule_about_rows_bounds_the_lists_in_cells_in_mode_auto_alone() {
+    with_limits(8_000, Some(3), |limits| {
+        let mut table = limits.clone();
+        table.mode = ResponseMode::Table;
+        assert_eq!((limits.items(), table.items()), (3, 50));
+    });
+}
+
+#[test]
 fn a_value_that_wraps_a_text_wraps_what_is_shown_of_it() {
     let redactor = Redactor::builtin();
     let wrapped = |value: Value, blocks: Value| {

@@ -26,6 +26,58 @@ fn table() -> impl Strategy<Value = String> {
     prop::collection::vec(line, 0..40).prop_map(|lines| lines.concat())
 }
 
+#[test]
+fn a_heading_is_a_short_cell_with_letters_and_a_digit_at_most() {
+    let longest = "p".repeat(HEADING);
+    for (cell, expected) in [
+        ("p", true),
+        ("p1", true),
+        ("1", false),
+        ("p12", false),
+        ("\u{e9}", true),
+        ("#", false),
+        ("", false),
+        (&longest, true),
+        (&format!("{longest}p"), false),
+    ] {
+        assert_eq!(is_heading(cell.as_bytes(), |_| true), expected, "{cell}");
+    }
+    assert!(!is_heading(b"p", |_| false));
+}
+
+#[test]
+fn a_cell_stands_between_two_separators_or_one_and_an_end() {
+    for (text, expected) in [
+        (",[1],", Some(b',')),
+        (";[1]\n", Some(b';')),
+        ("|[1]\r\n", Some(b'|')),
+        ("\t[1]", Some(b'\t')),
+        ("[1];", Some(b';')),
+        ("a\n[1];b", Some(b';')),
+        ("1,\" +[1]\" ),2", None),
+        ("1, \"+[1]\" (,2", Some(b',')),
+        (",[1];", None),
+        ("x[1],", None),
+        (",[1]x", None),
+        ("\n[1]\n", None),
+        ("[1]", None),
+    ] {
+        let start = text.find('[').unwrap();
+        let text = text.replacen('[', "", 1);
+        let end = text.find(']').unwrap();
+        let text = text.replacen(']', "", 1);
+        assert_eq!(separator(text.as_bytes(), &(start..end)), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn cells_are_split_outside_of_quotes_and_unquoted() {
+    let line = b" a ,\"b,c\",,\"\"";
+    let all: Vec<&[u8]> = cells(line, b',').map(unquoted).collect();
+    let expected: [&[u8]; 4] = [b"a", b"b,c", b"", b""];
+    assert_eq!(all, expected);
+}
+
 proptest! {
     #[test]
     fn headings_read_on_are_headings_looked_up(text in table(), back in any::<u8>()) {

@@ -131,6 +131,8 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
+    use weaver_types::CallId;
+
     use super::*;
 
     fn entry(family: ValueFamily, text: &str, origins: &[&str]) -> Entry {
@@ -156,6 +158,19 @@ mod tests {
         ] {
             assert_eq!(entry(family, text, origins).origins.len(), kept, "{text} {origins:?}");
         }
+    }
+
+    #[test]
+    fn a_value_has_the_labels_of_all_that_showed_it() {
+        let tainted =
+            |call: &str| Label::undeclared_output().tainted_by(&CallId::parse(call).unwrap());
+        let mut known = entry(ValueFamily::Personal, "jane", &[]);
+        for call in ["call_1", "call_2"] {
+            let source = ValueSource { origin: Arc::from("a"), label: tainted(call) };
+            known.seen(Some(&source));
+        }
+        known.inherit(BTreeSet::new(), &tainted("call_3"));
+        assert_eq!(known.label.taints.iter().count(), 3);
     }
 
     #[test]

@@ -188,6 +188,15 @@ mod tests {
     }
 
     #[test]
+    fn a_value_may_come_back_in_other_letters_and_as_a_string_of_json() {
+        assert_eq!(forms("plover"), ["plover"]);
+        assert_eq!(forms(r#"a"b"#), [r#"a"b"#, r#"a\\\"b"#, r#"a\"b"#]);
+        assert_eq!(forms("Stra\u{df}e"), ["Stra\u{df}e", "stra\u{df}e", "STRASSE"]);
+        assert!(stands_alone("a plover b", &(2..8)) && stands_alone("plover", &(0..6)));
+        assert!(!stands_alone("aplover b", &(1..7)) && !stands_alone("a plover1", &(2..8)));
+    }
+
+    #[test]
     fn a_short_value_that_does_not_count_hides_no_longer_one() {
         let entries = entries(&["xplo".to_owned(), "plover-heron".to_owned()]);
         let known = KnownValues::default().with(&entries, vec![0, 1]);

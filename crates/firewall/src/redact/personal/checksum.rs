@@ -1,5 +1,7 @@
 //! Sums over the digits of a number. Digits are ASCII; a letter counts as its value from 10 on.
 
+use crate::redact::checksum;
+
 /// The value of one character: a digit, or a letter from `A` = 10.
 pub(super) fn value(byte: u8) -> u32 {
     match byte {
@@ -27,20 +29,7 @@ pub(super) fn weighted(text: &[u8], weights: &[u32]) -> u32 {
 
 /// The Luhn sum is a multiple of 10, and not all digits are the same.
 pub(super) fn luhn(digits: &[u8]) -> bool {
-    let sum: u32 = digits
-        .iter()
-        .rev()
-        .enumerate()
-        .map(|(place, byte)| {
-            let digit = value(*byte);
-            match place % 2 {
-                0 => digit,
-                _ if digit > 4 => digit * 2 - 9,
-                _ => digit * 2,
-            }
-        })
-        .sum();
-    sum.is_multiple_of(10) && !same(digits)
+    checksum::luhn(digits) && !same(digits)
 }
 
 /// All characters are the same.
@@ -74,8 +63,8 @@ pub(super) fn verhoeff(digits: &[u8]) -> bool {
     const STEP: [u32; 10] = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
     let multiply = |a: u32, b: u32| match (a < 5, b < 5) {
         (true, true) => (a + b) % 5,
-        (true, false) => (a + b - 5) % 5 + 5,
-        (false, true) => (a - 5 + 5 - b) % 5 + 5,
+        (true, false) => (a + b) % 5 + 5,
+        (false, true) => (a - b) % 5 + 5,
         (false, false) => (a + 5 - b) % 5,
     };
     let permute = |digit: u32, times: usize| {

@@ -172,3 +172,30 @@ fn ends_word(bytes: &[u8], at: usize) -> bool {
     let letter = next.is_ascii_alphabetic() || is_letter_of_two(next);
     !letter || plural || last.is_ascii_lowercase() && next.is_ascii_uppercase()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_begins_and_ends_at_no_letter_or_where_small_and_capital_ones_meet() {
+        for (text, begins, ends) in [
+            ("[phone]", true, true),
+            (" [phone]s ", true, true),
+            (" [phone]sy", true, false),
+            ("x[phone]y", false, false),
+            ("home[Phone]Number", true, true),
+            ("HOME[PHONE]NUMBER", false, false),
+            ("1[phone]2", true, true),
+            ("\u{e9}[phone]\u{e9}", false, false),
+            ("\u{20ac}[phone]\u{20ac}", true, true),
+        ] {
+            let start = text.find('[').unwrap();
+            let text = text.replace('[', "");
+            let end = text.find(']').unwrap();
+            let text = text.replace(']', "");
+            assert_eq!(starts_word(text.as_bytes(), start), begins, "{text}");
+            assert_eq!(ends_word(text.as_bytes(), end), ends, "{text}");
+        }
+    }
+}

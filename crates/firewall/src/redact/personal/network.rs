@@ -81,8 +81,12 @@ fn ends_reserved_v6(bytes: &[u8], start: usize, end: usize) -> bool {
 
 /// True for the text of a reserved IPv6 address.
 fn is_reserved_v6(run: &[u8]) -> bool {
-    let address = std::str::from_utf8(run).ok().and_then(|run| run.parse::<Ipv6Addr>().ok());
-    address.is_some_and(reserved::is_reserved_v6)
+    v6(run).is_some_and(reserved::is_reserved_v6)
+}
+
+/// The IPv6 address that this is the text of.
+fn v6(run: &[u8]) -> Option<Ipv6Addr> {
+    std::str::from_utf8(run).ok()?.parse().ok()
 }
 
 /// The IPv4 address that starts with this token.
@@ -190,7 +194,7 @@ pub(super) fn colons(near: &ContextReader<'_>, colon: usize) -> Option<Address> 
         return None;
     }
     let mut end = colon;
-    while end - start <= LONGEST && in_run(byte(bytes, end)) && end < bytes.len() {
+    while end - start <= LONGEST && in_run(byte(bytes, end)) {
         end += 1;
     }
     while end > colon + 2 && (before(bytes, end) == b'.' || lone_colon(bytes, end)) {
@@ -204,7 +208,8 @@ pub(super) fn colons(near: &ContextReader<'_>, colon: usize) -> Option<Address> 
     if is_mac(run, b':') {
         return Some(Address::Mac(start..end));
     }
-    if !is_v6(run) || is_pairs(run) || is_reserved_v6(run) || is_bare(near, run, start, end) {
+    let address = v6(run)?;
+    if is_pairs(run) || reserved::is_reserved_v6(address) || is_bare(near, run, start, end) {
         return None;
     }
     Some(Address::V6(start..prefix(bytes, zone(bytes, end), 128)))
@@ -241,44 +246,6 @@ fn is_bare(near: &ContextReader<'_>, run: &[u8], start: usize, end: usize) -> bo
     let apart = clear(before(bytes, start)) && clear(byte(bytes, end)) && numeric;
     let spoken = context.near & (topic::IP | topic::ORIGIN) != 0 && apart;
     prefix(bytes, end, 128) == end && !spoken
-}
-
-/// Eight groups, or fewer with one `::`; the last two may be an IPv4 address.
-fn is_v6(run: &[u8]) -> bool {
-    let mut groups = 0;
-    let mut gaps = 0;
-    let mut at = 0;
-    while at < run.len() {
-        if byte(run, at) == b':' {
-            if byte(run, at + 1) == b':' {
-                gaps += 1;
-                at += 2;
-                if at < run.len() && byte(run, at) == b':' {
-                    return false;
-                }
-                continue;
-            }
-            if at == 0 || at + 1 == run.len() {
-                return false;
-            }
-            at += 1;
-            continue;
-        }
-        let first = at;
-        while at < run.len() && byte(run, at).is_ascii_hexdigit() {
-            at += 1;
-        }
-        if at < run.len() && byte(run, at) == b'.' {
-            let whole = octets(run, first).is_some_and(|(_, end)| end == run.len());
-            groups += 2;
-            return whole && (gaps == 1 && groups < 8 || gaps == 0 && groups == 8);
-        }
-        if at == first || at - first > 4 {
-            return false;
-        }
-        groups += 1;
-    }
-    gaps == 1 && groups < 8 || gaps == 0 && groups == 8
 }
 
 /// Eight pairs of digits: a fingerprint or the serial number of a certificate. Addresses leave out
@@ -333,13 +300,12 @@ pub(super) fn mac(near: &ContextReader<'_>, token: Token) -> Option<Range<usize>
     });
     let open = |byte: u8| !byte.is_ascii_alphanumeric() && byte != sign && byte != b'_';
     let lettered = run.iter().any(u8::is_ascii_alphabetic);
-    let sure = size == 2 && is_mac(run, sign) || size == 4 && lettered;
     let bounded = open(before(bytes, start)) && open(byte(bytes, end)) || byte(bytes, end) == b'.';
     if !grouped || !bounded {
         return None;
     }
     let named = || Context::around(near, start, end).near & topic::MAC != 0;
-    (sure && lettered || named()).then_some(start..end)
+    (lettered || named()).then_some(start..end)
 }
 
 #[cfg(test)]

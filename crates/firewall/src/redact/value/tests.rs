@@ -209,6 +209,28 @@ fn rows_whose_columns_are_named_once_go_no_deeper_than_the_bounds() {
 }
 
 #[test]
+fn what_lies_too_deep_or_behind_too_many_is_counted_in_its_place() {
+    let shown = |value: Value, depth: usize, prunes: bool| {
+        let bounds = Bounds { depth, items: 2, prunes, ..Bounds::WHOLE };
+        ValueRedactor::new(&REDACTOR, Names::default(), bounds, NoPostprocess)
+            .value(&value, None, 0)
+    };
+    let value = json!({ "list": [1, 2, 3], "map": { "a": 1 } });
+    let pruned = json!({ "list": "… 3 items", "map": "… 1 fields" });
+    assert_eq!(shown(value.clone(), 1, true), pruned);
+    assert_eq!(
+        shown(value.clone(), 2, true),
+        json!({ "list": [1, 2, "… 1 more"], "map": { "a": 1 } })
+    );
+    assert_eq!(shown(value, 2, false), json!({ "list": [1, 2, "… (1 more)"], "map": { "a": 1 } }));
+    // A name beside its value is a list of its own.
+    let pairs = json!([["a", [1]], ["b", [2]]]);
+    assert_eq!(shown(pairs.clone(), 1, true), json!(["… 2 items", "… 2 items"]));
+    assert_eq!(shown(pairs.clone(), 2, true), json!([["a", "… 1 items"], ["b", "… 1 items"]]));
+    assert_eq!(shown(pairs.clone(), 3, true), pairs);
+}
+
+#[test]
 fn a_small_whole_number_is_never_scanned() {
     for (number, is_one) in [
         (json!(999), true),

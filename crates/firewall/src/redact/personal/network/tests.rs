@@ -54,49 +54,6 @@ fn a_zone_is_a_word_behind_a_percent_sign() {
 }
 
 #[test]
-fn an_ipv6_address_has_eight_groups_or_one_gap() {
-    for (text, is_one) in [
-        ("1:2:3:4:5:6:7:8", true),
-        ("1:2:3:4:5:6:7", false),
-        ("1:2:3:4:5:6:7:8:9", false),
-        ("::", true),
-        ("::1", true),
-        ("1::", true),
-        ("1::8", true),
-        ("1:2:3:4:5:6:7::", true),
-        ("::2:3:4:5:6:7:8", true),
-        ("1:2:3:4:5:6:7:8::", false),
-        ("1::2::3", false),
-        (":::", false),
-        ("1:::2", false),
-        (":1:2:3:4:5:6:7", false),
-        (":1:2:3:4:5:6:7:8", false),
-        ("1:2:3:4:5:6:7:", false),
-        ("1:2:3:4:5:6:7:8:", false),
-        ("abcd::ef01", true),
-        ("12345::", false),
-        ("::12345", false),
-        ("g::", false),
-        ("1", false),
-        ("1:2", false),
-        ("::1.2.3.4", true),
-        ("1:2:3:4:5:6:1.2.3.4", true),
-        ("1:2:3:4:5:1.2.3.4", false),
-        ("1:2:3:4:5:6:7:1.2.3.4", false),
-        ("1:2:3:4:5::1.2.3.4", true),
-        ("1:2:3:4:5:6::1.2.3.4", false),
-        ("::1.2.3", false),
-        ("::1.2.3.4.5", false),
-        ("::256.2.3.4", false),
-        ("1.2.3.4", false),
-    ] {
-        assert_eq!(is_v6(text.as_bytes()), is_one, "{text}");
-        // As the standard library reads it.
-        assert_eq!(text.parse::<Ipv6Addr>().is_ok(), is_one, "{text}");
-    }
-}
-
-#[test]
 fn a_hardware_address_has_six_pairs_that_are_not_all_zeros_or_ones() {
     for (text, sign, is_one) in [
         ("00:1b:63:84:45:e6", b':', true),

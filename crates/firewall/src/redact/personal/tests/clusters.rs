@@ -18,6 +18,7 @@ fn a_token_is_the_run_around_its_first_digit() {
         ("Dead1bee", 4, 0..8, false, false, true),
         ("dead1beg", 4, 0..8, false, false, true),
         ("gead1bee", 4, 0..8, false, false, true),
+        ("dead1be dead1be", 12, 8..15, false, false, true),
         ("12345678", 0, 0..8, true, false, true),
         (most.as_str(), 63, 0..64, false, false, true),
         (more.as_str(), 64, 0..65, false, false, false),
