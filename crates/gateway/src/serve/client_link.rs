@@ -1,7 +1,7 @@
 //! One client beyond its calls: what it wants to be told, and what it is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::{Map, Value, json};
@@ -36,6 +36,8 @@ pub(crate) struct ClientLink {
     state: Mutex<LinkState>,
     /// Its calls that are waiting for its answers.
     pub(crate) parked: ParkedCalls,
+    /// The number of the last stream of notifications.
+    last_stream: AtomicU64,
     /// How many read what it is told beside the answers to its requests; `None` where what it is
     /// told and what it is answered come the same way.
     listeners: watch::Sender<Option<usize>>,
@@ -207,7 +209,7 @@ impl ClientLink {
         if stream.watched.len() > MAX_WATCHED {
             return Err(TooMany { limit: MAX_WATCHED, of: "resources are watched" });
         }
-        let number = self.last_id.fetch_add(1, Ordering::Relaxed);
+        let number = self.last_stream.fetch_add(1, Ordering::Relaxed);
         state.streams.insert(number, stream);
         Ok(number)
     }
