@@ -5,12 +5,12 @@
 //! shown whole, what is left is divided among the others (max-min fairness), and each of them is
 //! cut in its own form, see [`excerpt`].
 
+mod block_budgets;
 mod block_excerpt;
 mod blocks;
 mod excerpt;
 mod part;
 mod pruned_json;
-mod shares;
 mod table;
 mod text;
 mod verbatim_content;
@@ -173,7 +173,7 @@ fn parts(
     };
     let single = !apart && (blocks::is_one_text(&blocks) || raw.blocks.is_none());
     let shown_blocks = shown_blocks(&blocks, limits, masker);
-    let mut shares = shares::of(&shown_blocks, usize::from(apart), limits);
+    let mut shares = block_budgets::of(&shown_blocks, usize::from(apart), limits);
     let own_share = if apart { shares.pop() } else { None };
     let mut cut = FrameNotes::default();
     let mut shown_text = None;

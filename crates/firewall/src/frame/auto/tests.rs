@@ -131,7 +131,7 @@ fn the_space_is_shared_among_blocks() {
         (100, 0, 0, vec![]),
     ] {
         let blocks = vec![Cow::Borrowed(&empty); blocks];
-        let shared = with_limits(tokens, None, |limits| shares::of(&blocks, others, limits));
+        let shared = with_limits(tokens, None, |limits| block_budgets::of(&blocks, others, limits));
         assert!(shared.iter().all(|share| share.chars == usize::MAX));
         let shared: Vec<usize> = shared.iter().map(|share| share.tokens).collect();
         assert_eq!(shared, expected, "{tokens} {} {others}", blocks.len());
