@@ -146,12 +146,12 @@ fn what_is_no_object_is_asked_about_as_a_value() {
 #[test]
 fn null_is_no_truth() {
     let raw = RawResult::json(json!([
-        {"id": 0, "v": null}, {"id": 1, "v": false}, {"id": 2, "v": true}, {"id": 3, "v": null},
+        {"id": 0, "late": null}, {"id": 1, "late": false}, {"id": 2, "late": true}, {"id": 3, "late": null},
     ]));
     for (value, expected) in
         [(json!(null), vec![0, 3]), (json!(false), vec![1]), (json!(true), vec![2])]
     {
-        assert_eq!(ids(&answer(&raw, json!({"filter": {"v": value}}))), expected, "{value}");
+        assert_eq!(ids(&answer(&raw, json!({"filter": {"late": value}}))), expected, "{value}");
     }
 }
 
