@@ -60,6 +60,8 @@ fn failed(error: &McpError) -> DriverError {
             DriverError::RateLimited { said: text, wait: None }
         }
         McpError::Http { fault: HttpFault::Connection, .. } => DriverError::Network(text),
+        // A proxy says these when it waited no longer: the call may have been executed.
+        McpError::Http { fault: HttpFault::Status(408 | 499), .. } => DriverError::Lost(text),
         McpError::Http { fault: HttpFault::Status(400..=499) | HttpFault::Redirect(_), .. } => {
             DriverError::Failed(text)
         }

@@ -118,10 +118,11 @@ fn what_may_have_reached_the_tool_is_ambiguous() {
     let upstream = || "x".to_owned();
     let broken = McpError::Malformed { upstream: upstream(), fault: Fault::DuplicateKey };
     let gone = McpError::Http { upstream: upstream(), fault: HttpFault::StreamEnded };
-    let status = McpError::Http { upstream: upstream(), fault: HttpFault::Status(503) };
-    for error in [broken, gone, status] {
+    let status = |status| McpError::Http { upstream: upstream(), fault: HttpFault::Status(status) };
+    for error in [broken, gone, status(503), status(408), status(499)] {
         assert!(failed(&error).is_ambiguous(), "{error}");
     }
+    assert!(!failed(&status(400)).is_ambiguous());
     let unsent = McpError::TooManyCalls { upstream: upstream(), waiting: 1 };
     assert!(!failed(&unsent).is_ambiguous());
     let said = |method, code| {

@@ -11,8 +11,10 @@ use super::error::{OAuthError, refused};
 use super::grant::{Grant, TokenEndpoint};
 use super::metadata::text;
 
-/// How long a request for a code waits between two questions at least.
+/// The pause between two questions, where the server names none.
 const POLL: Duration = Duration::from_secs(5);
+/// The pause between two questions that a server may name at least, and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
 const WHAT: &str = "a code for another device";
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
@@ -30,12 +32,10 @@ pub(super) async fn run(
         url.ok_or(OAuthError::Unfinished("the authorization server offers no device flow"))?;
     let scopes: Vec<&str> = request.scopes.iter().map(String::as_str).collect();
     let scopes = scopes.join(" ");
-    let mut form =
-        vec![("client_id", request.client.client_id.as_str()), ("resource", request.resource)];
-    if !scopes.is_empty() {
-        form.push(("scope", &scopes));
-    }
-    let answer = endpoint.web.post_form(WHAT, url, &form, None).await?;
+    let form = [("scope", scopes.as_str())];
+    let form = if scopes.is_empty() { &[][..] } else { &form };
+    // A client that has a secret or a key proves itself here too (RFC 8628 §3.1).
+    let answer = endpoint.post(WHAT, url, form, None).await?;
     let value = answer.value;
     if answer.status != 200 {
         return Err(refused(value.get("error").and_then(serde_json::Value::as_str)));
@@ -51,7 +51,9 @@ pub(super) async fn run(
     };
     let seconds = |key: &str| value.get(key).and_then(serde_json::Value::as_u64);
     let life = seconds("expires_in").map_or(PATIENCE, Duration::from_secs).min(PATIENCE);
-    let mut pause = seconds("interval").map_or(POLL, Duration::from_secs).min(POLL * 12);
+    let (shortest, longest) = PAUSES;
+    let pause = seconds("interval").map_or(POLL, Duration::from_secs);
+    let mut pause = pause.clamp(shortest, longest);
     agent.show_code(&prompt);
     let end = Instant::now() + life;
     while Instant::now() < end {
@@ -61,6 +63,8 @@ pub(super) async fn run(
             Err(OAuthError::Refused { code: "authorization_pending" }) => {}
             // RFC 8628 §3.5: five seconds more, for this and all later questions.
             Err(OAuthError::Refused { code: "slow_down" }) => pause += POLL,
+            // Nobody answers for the moment: it is asked less often (RFC 8628 §3.5).
+            Err(OAuthError::Unavailable { .. }) => pause = pause.saturating_mul(2).min(longest),
             other => return other,
         }
     }

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::challenge::scopes;
 use super::client_assertion::{ASSERTION_TYPE, ClientAssertion};
-use super::dpop::{DpopKey, ProofContext, ProvenRequest, USE_NONCE};
+use super::dpop::{DpopKey, LastNonce, ProofContext, ProvenRequest, USE_NONCE};
 use super::error::{OAuthError, refused};
 use super::metadata::text;
 use super::pkce::fresh;
@@ -77,6 +77,19 @@ impl TokenEndpoint<'_> {
     }
 
     async fn once(&self, own: &[(&str, &str)]) -> Result<Document, OAuthError> {
+        let last = &self.proofs.issuer_nonce;
+        let proof = self.key.map(|key| self.proof(key)).transpose()?.map(|proof| (proof, last));
+        self.post(WHAT, self.url, own, proof).await
+    }
+
+    /// Posts a form to the authorization server, in which the client says and proves who it is.
+    pub(super) async fn post(
+        &self,
+        what: &'static str,
+        url: &str,
+        own: &[(&str, &str)],
+        proof: Option<(HeaderValue, &LastNonce)>,
+    ) -> Result<Document, OAuthError> {
         let secret = self.client.secret(self.settings).await?;
         let assertion = self.assertion().await?;
         let mut form: Vec<(&str, &str)> = own.to_vec();
@@ -97,9 +110,7 @@ impl TokenEndpoint<'_> {
             }
             _ => form.push(("client_id", &self.client.client_id)),
         }
-        let last = &self.proofs.issuer_nonce;
-        let proof = self.key.map(|key| self.proof(key)).transpose()?.map(|proof| (proof, last));
-        self.web.post_proven_form(WHAT, self.url, &form, basic, proof).await
+        self.web.post_proven_form(what, url, &form, basic, proof).await
     }
 
     fn proof(&self, key: &DpopKey) -> Result<HeaderValue, OAuthError> {

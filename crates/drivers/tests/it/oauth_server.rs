@@ -27,7 +27,8 @@ pub(crate) struct OAuthServerState {
     pub(crate) life: Option<u64>,
     /// Fails refreshes with this status and body.
     pub(crate) refresh_failure: Option<(u16, Value)>,
-    /// Fails the next so many questions for a device code as pending.
+    /// Fails the next so many questions for a device code as pending, the last but one for a passing
+    /// reason.
     pub(crate) pending: usize,
     /// Tokens are bound to a key, and proofs of it must hold this.
     pub(crate) nonce: Option<&'static str>,
@@ -257,7 +258,10 @@ impl OAuthServerState {
             }
             _ if self.pending > 0 => {
                 self.pending -= 1;
-                refused("authorization_pending")
+                match self.pending {
+                    1 => say(503, &json!({})),
+                    _ => refused("authorization_pending"),
+                }
             }
             _ => self.grant("basic".to_owned(), kind),
         }
