@@ -158,3 +158,20 @@ fn two_streams_that_have_one_id_are_told_and_one_goes_on_without_the_other() {
     change();
     read_until(&mut second, updated);
 }
+
+/// A message comes once (2025-11-25), so that nobody is asked twice.
+#[test]
+fn the_latest_stream_of_a_session_is_told_and_the_one_before_ends() {
+    let web = Web::prepared("features", "", None);
+    let id = web.open_with(json!({}));
+    let mut first = web.listen(&id);
+    read_until(&mut first, "\r\n\r\n");
+    let mut second = web.listen(&id);
+    read_until(&mut second, "\r\n\r\n");
+    let rest = read_until(&mut first, "0\r\n\r\n");
+    assert!(!rest.contains("waiting"), "it ends at once: {rest}");
+    let session = [("mcp-session-id", id.as_str())];
+    let read = request(2, "resources/read", json!({ "uri": "note://events" }));
+    assert_eq!(web.post(&session, &read).status, 200);
+    read_until(&mut second, "notifications/resources/list_changed\"");
+}

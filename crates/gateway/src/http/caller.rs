@@ -36,8 +36,8 @@ pub(super) enum Caller {
 /// Whoever an issuer's token speaks for.
 #[derive(Debug, Clone)]
 pub(super) struct TokenCaller {
-    /// Whose sessions these are: subject, client and roles. A token with other roles reaches none of
-    /// them.
+    /// Whose sessions these are: subject, client, roles, groups and scopes. A token with others reaches
+    /// none of them.
     session_key: String,
     /// Whose runs these are: subject and client, with whatever roles.
     run_key: String,
@@ -206,10 +206,15 @@ impl TokenCaller {
         // No name of a client of ours has a colon in it.
         let key = |parts: &[&str]| format!("oauth:{}", digest(parts));
         let whose = [identity.issuer.as_str(), &identity.subject, &client];
-        let roles: Vec<&str> = principal.roles.iter().map(String::as_str).collect();
-        let with_roles = [&whose[..], &[principal.id.as_str()], &roles].concat();
+        let all =
+            |set: &BTreeSet<String>| digest(&set.iter().map(String::as_str).collect::<Vec<_>>());
+        // The identity stays with the session, and a policy to come may give a group or a scope more:
+        // who lacks it does not come into that session.
+        let [roles, groups, scopes] =
+            [&principal.roles, &identity.groups, &identity.scopes].map(all);
+        let rights = [principal.id.as_str(), &roles, &groups, &scopes];
         Self {
-            session_key: key(&with_roles),
+            session_key: key(&[&whose[..], &rights].concat()),
             run_key: key(&whose),
             label: format!("http {}", principal.id),
             identity: Arc::new(identity),
@@ -227,4 +232,34 @@ fn digest(parts: &[&str]) -> String {
     }
     let digest = hash.finalize();
     hex(digest.get(..16).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::{PrincipalId, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn the_sessions_of_a_token_are_those_of_its_whole_identity() {
+        let key = |groups: &[&str], scopes: &[&str]| {
+            let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+            let identity = TokenIdentity {
+                issuer: "https://issuer.example".to_owned(),
+                subject: "ana".to_owned(),
+                groups: set(groups),
+                scopes: set(scopes),
+            };
+            let token =
+                VerifiedToken { identity, client_id: None, expires: Timestamp::from_micros(0) };
+            let principal = Principal::new(PrincipalId::parse("ana").unwrap());
+            TokenCaller::new(token, &principal, None).session_key
+        };
+        let whole = key(&["staff"], &["read", "write"]);
+        assert_eq!(whole, key(&["staff"], &["write", "read"]));
+        for other in [key(&["staff"], &["read"]), key(&[], &["read", "write"])] {
+            assert_ne!(whole, other);
+        }
+        assert_ne!(key(&["a"], &["b"]), key(&["a", "b"], &[]));
+    }
 }

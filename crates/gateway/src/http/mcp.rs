@@ -311,23 +311,34 @@ pub(super) async fn get(
     let seen = seen.and_then(|seen| seen.parse().ok());
     // What the client was told or asked before it opened its first stream waits for it there.
     let seen: u64 = seen.unwrap_or_else(|| session.notices.read());
-    let listener = session.messages.listen();
-    let session = Arc::downgrade(&session);
-    let events =
-        stream::unfold((session, listener, seen), |(session, listener, seen)| async move {
-            // The stream ends with its session.
-            let open = session.upgrade()?;
-            match tokio::time::timeout(HEARTBEAT, open.notices.after(seen)).await {
-                Ok(next) => {
-                    let (number, line) = next?;
-                    Some((event(Some(&number.to_string()), &line), (session, listener, number)))
-                }
-                Err(_) => {
-                    Some((Ok(Bytes::from_static(b": waiting\n\n")), (session, listener, seen)))
-                }
+    event_stream(Body::from_stream(notices_after(&session, seen)))
+}
+
+/// What a client is told beside answers after this event, to the end of its session or until it opens
+/// another stream: a message comes on one of them.
+fn notices_after(
+    session: &Arc<HttpSession>,
+    seen: u64,
+) -> impl stream::Stream<Item = Result<Bytes, Infallible>> + use<> {
+    session.stream.send_modify(|number| *number += 1);
+    let (listener, later) = (session.messages.listen(), session.stream.subscribe());
+    let state = (Arc::downgrade(session), listener, later, seen);
+    stream::unfold(state, |(session, listener, mut later, seen)| async move {
+        let open = session.upgrade()?;
+        let next = tokio::select! {
+            biased;
+            _ = later.changed() => return None,
+            next = tokio::time::timeout(HEARTBEAT, open.notices.after(seen)) => next,
+        };
+        let (line, seen) = match next {
+            Ok(next) => {
+                let (number, line) = next?;
+                (event(Some(&number.to_string()), &line), number)
             }
-        });
-    event_stream(Body::from_stream(events))
+            Err(_) => (Ok(Bytes::from_static(b": waiting\n\n")), seen),
+        };
+        Some((line, (session, listener, later, seen)))
+    })
 }
 
 /// The end of a session.

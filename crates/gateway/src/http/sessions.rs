@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
 use weaver_types::{OsRandom, random_text};
 
 use super::caller::Caller;
@@ -42,6 +43,8 @@ pub(crate) struct HttpSession {
     used: Mutex<Instant>,
     /// What the client is told beside the answers to its requests.
     pub(super) notices: EventBuffer,
+    /// The stream on which it is told, by its number: a later one takes the place of this one.
+    pub(super) stream: watch::Sender<u64>,
     answers: Mutex<AnswerStreams>,
 }
 
@@ -152,6 +155,7 @@ impl HttpSessions {
             owner: key,
             used: Mutex::new(Instant::now()),
             notices: EventBuffer::default(),
+            stream: watch::Sender::new(0),
             answers: Mutex::default(),
         });
         all.insert(id.clone(), Arc::clone(&session));

@@ -37,12 +37,48 @@ impl RunClients {
         self.lock().get(run).map(|client| client.principal.clone())
     }
 
-    /// Forgets the runs that are over.
-    pub(crate) fn keep(&self, runs: &BTreeSet<RunId>) {
-        self.lock().retain(|run, _| runs.contains(run));
+    /// The runs whose clients are known.
+    pub(crate) fn runs(&self) -> BTreeSet<RunId> {
+        self.lock().keys().cloned().collect()
+    }
+
+    /// Forgets the runs that are over, given those that were `noted` before it was looked which ones are
+    /// `current`: one that was noted since has just begun. All that go on.
+    pub(crate) fn keep(
+        &self,
+        noted: &BTreeSet<RunId>,
+        mut current: BTreeSet<RunId>,
+    ) -> BTreeSet<RunId> {
+        let mut clients = self.lock();
+        clients.retain(|run, _| current.contains(run) || !noted.contains(run));
+        current.extend(clients.keys().cloned());
+        current
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, RunClient>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_begins_while_the_current_ones_are_looked_for_is_kept() {
+        let run = |name: &str| RunId::parse(name).unwrap();
+        let (clients, principal) = (RunClients::default(), PrincipalId::parse("ana").unwrap());
+        let note = |name: &str| {
+            let client = RunClient { principal: principal.clone(), folder: Some("/work".into()) };
+            clients.note(&run(name), client);
+        };
+        note("run_1");
+        note("run_2");
+        let noted = clients.runs();
+        note("run_3");
+        let going = clients.keep(&noted, BTreeSet::from([run("run_2")]));
+        assert_eq!(going, BTreeSet::from([run("run_2"), run("run_3")]));
+        assert!(clients.folder_of(&run("run_3")).is_some());
+        assert!(clients.folder_of(&run("run_1")).is_none());
     }
 }

@@ -365,7 +365,9 @@ async fn watch_runs(gateway: Arc<Gateway>) {
         if let Err(error) = gateway.runs.end_gone(&gateway.kernel).await {
             tracing::warn!(%error, "the ends of runs whose clients are gone are not recorded");
         }
+        let noted = gateway.upstreams.callers.runs.runs();
         let runs = gateway.runs.current().await;
+        let runs = gateway.upstreams.callers.runs.keep(&noted, runs);
         gateway.upstreams.end_unused(&runs).await;
     }
 }

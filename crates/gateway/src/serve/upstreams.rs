@@ -199,7 +199,6 @@ impl Upstreams {
 
     /// Ends the instances of servers whose clients are gone, given the runs that go on.
     pub(crate) async fn end_unused(&self, runs: &BTreeSet<RunId>) {
-        self.callers.runs.keep(runs);
         let all = self.entries.iter().map(|entry| entry.end_unused(runs));
         futures_util::future::join_all(all).await;
     }
