@@ -138,8 +138,8 @@ fn is_far_too_large(raw: &RawResult, limits: &Limits) -> bool {
     }
 }
 
-/// True where a rule bounds the rows and there are more: in the content, in a block, or in a list of
-/// the structured value.
+/// True where a rule bounds the rows and there are more: in the content, in a block, or in a list
+/// of the structured value.
 fn has_too_many_rows(raw: &RawResult, limits: &Limits) -> bool {
     if !limits.bounds_rows {
         return false;

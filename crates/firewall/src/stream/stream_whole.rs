@@ -77,8 +77,8 @@ fn head(text: &str, max: usize) -> &str {
     text.split_at(text.floor_char_boundary(max)).0
 }
 
-/// Where the last line before the end begins, or the last word where lines are long, or some character
-/// where there are no words.
+/// Where the last line before the end begins, or the last word where lines are long, or some
+/// character where there are no words.
 fn last_break(bytes: &[u8]) -> usize {
     let from = bytes.len().saturating_sub(LOOK_BACK);
     let tail = bytes.get(from..).unwrap_or_default();

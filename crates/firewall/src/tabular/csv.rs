@@ -127,7 +127,10 @@ mod tests {
     #[test]
     fn rows_are_named_by_the_head() {
         let read = rows("id,city\n1,\"Os, lo\"\n2\n3,Lyon,more\n", b',').unwrap();
-        let expected = json!([{ "id": 1, "city": "Os, lo" }, { "id": 2 }, { "id": 3, "city": "Lyon", "column_3": "more" }]);
+        let expected = json!([
+            { "id": 1, "city": "Os, lo" }, { "id": 2 },
+            { "id": 3, "city": "Lyon", "column_3": "more" },
+        ]);
         assert_eq!(json!(read), expected);
         assert_eq!(head("id;city\n1;a\n").unwrap(), ["id", "city"]);
         assert_eq!(head("some words"), None);

@@ -129,8 +129,8 @@ fn whatever_a_block_holds_counts_for_the_budget() {
         for blocks in [json!([block]), json!([text("first"), block])] {
             let frame = within(&laid_out(blocks, None), 2_000);
             let shown = json!(frame.content).to_string();
-            assert!(shown.len() < 12_000, "{} of {}", shown.len(), &block.to_string()[..60]);
-            assert!(!frame.notes.is_empty(), "{}", &block.to_string()[..60]);
+            assert!(shown.len() < 12_000, "{} of {}", shown.len(), block["type"]);
+            assert!(!frame.notes.is_empty(), "{}", block["type"]);
         }
     }
 }
@@ -207,7 +207,7 @@ fn bytes_pass_as_a_picture_only_where_they_are_bytes() {
             let shown = json!(frame_of(json!([block])).content).to_string();
             assert_eq!(shown.contains(bytes), passes, "{shown}");
             assert!(!shown.contains("hunter2") && !shown.contains("AKIAQ3"), "{shown}");
-            let is_same = json!([block]).to_string() == shown;
+            let is_same = shown == format!("[{block}]");
             assert_eq!(is_same, passes, "{shown}");
         }
     }

@@ -1,5 +1,5 @@
-//! Masks that a server writes itself: they stand for their own words, and never for a value of another
-//! server.
+//! Masks that a server writes itself: they stand for their own words, and never for a value of
+//! another server.
 
 use std::sync::Arc;
 

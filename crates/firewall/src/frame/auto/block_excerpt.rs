@@ -1,5 +1,5 @@
-//! A block that is no text, within its space: whole, with an excerpt of the document that it embeds, or
-//! described.
+//! A block that is no text, within its space: whole, with an excerpt of the document that it
+//! embeds, or described.
 
 use serde_json::{Value, json};
 

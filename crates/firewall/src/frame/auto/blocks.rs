@@ -49,8 +49,8 @@ fn one(content: &RawContent) -> Value {
     }
 }
 
-/// The parts of a block that a model reads: its texts as they are, and whatever else is in it, but for
-/// bytes and words for kinds, as JSON.
+/// The parts of a block that a model reads: its texts as they are, and whatever else is in it, but
+/// for bytes and words for kinds, as JSON.
 pub(super) fn texts(block: &Value) -> Vec<Cow<'_, str>> {
     let Some(fields) = block.as_object() else { return vec![Cow::Owned(block.to_string())] };
     let is_media = matches!(block.get("type").and_then(Value::as_str), Some("image" | "audio"));

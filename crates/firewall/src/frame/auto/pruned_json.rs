@@ -72,8 +72,8 @@ pub(super) fn excerpt(
 }
 
 /// The query for the largest part of a value, which is the one that was shortened: what lies behind
-/// the items that are shown of a long list, or the part itself. A path holds only names that are shown
-/// as they are.
+/// the items that are shown of a long list, or the part itself. A path holds only names that are
+/// shown as they are.
 fn largest_part(value: &Value, shown: usize, limits: &Limits, redactor: &Redactor) -> Value {
     let mut path = String::new();
     let is_visible = |key: &str| ValueRenderer::new(redactor, limits).key(key) == key;

@@ -238,8 +238,8 @@ impl<'a> Masker<'a> {
         wrapped.unwrap_or_else(|| self.walk.value(value, None, 0))
     }
 
-    /// A structured value that only wraps the text of the one block in a field, around what is shown of
-    /// the text.
+    /// A structured value that only wraps the text of the one block in a field, around what is
+    /// shown of the text.
     pub(super) fn wrapped(
         &mut self,
         value: &Value,

@@ -222,8 +222,8 @@ impl<'a> Resolver<'a> {
         out
     }
 
-    /// The name of a field. Where its masks stand for the name of another field, it stays as it is and
-    /// counts as a mask that stands for nothing: no field overwrites another.
+    /// The name of a field. Where its masks stand for the name of another field, it stays as it is
+    /// and counts as a mask that stands for nothing: no field overwrites another.
     fn name(&mut self, name: &str, all: &Map<String, Value>, done: &Map<String, Value>) -> String {
         let resolved = self.text(name);
         if resolved == name || !all.contains_key(&*resolved) && !done.contains_key(&*resolved) {
