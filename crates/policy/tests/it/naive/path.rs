@@ -18,7 +18,7 @@ fn read(text: &str) -> Option<Path<'_>> {
     let (scheme, rest) = text.split_once(':').unwrap_or_default();
     let letters = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-    let url = letters && (scheme.to_ascii_lowercase() == "file" || rest.starts_with("//"));
+    let url = letters && (scheme.eq_ignore_ascii_case("file") || rest.starts_with("//"));
     if text.is_empty()
         || drive
         || url
