@@ -114,6 +114,10 @@ impl Upstream {
         self.may_connect()?;
         let connected = Connection::connect(Arc::clone(&self.config)).await;
         let mut state = self.state();
+        // Whoever closes says so before it takes the connection away: one of the two sees the other.
+        if *self.shut.borrow() {
+            return Err(McpError::Shutdown { upstream: self.config.name.clone() });
+        }
         match connected {
             Ok(connection) => {
                 let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
