@@ -12,7 +12,7 @@ use weaver_types::{
     CallId, Clock, LogId, Principal, Random, RunContext, RunError, RunSettings, Timer, Timestamp,
 };
 
-use crate::approval::standing_approvals::Standings;
+use crate::approval::standing_approvals::StandingApprovals;
 use crate::approval::table::HoldTable;
 use crate::cached_run::{RunSlot, Runs, lock};
 use crate::clock_guard::{self, ClockGuard, Moment};
@@ -92,7 +92,7 @@ pub struct Kernel {
     pub(crate) deferred_ends: DeferredEnds,
     pub(crate) unrecorded_ends: UnrecordedEnds,
     pub(crate) holds: HoldTable,
-    pub(crate) standings: Standings,
+    pub(crate) standings: StandingApprovals,
     pub(crate) rates: Rates,
     /// What was approved of the capabilities, beside the signed contracts.
     pub(crate) baselines: RwLock<Baselines>,
@@ -123,7 +123,7 @@ impl Kernel {
         let time = clock_guard::open(tenant, ledger, parts.clock.as_ref())?;
         let now = time.moment(parts.clock.as_ref()).now;
         let (holds, void) = HoldTable::load(tenant, ledger, now)?;
-        let standings = Standings::load(tenant, ledger, now)?;
+        let standings = StandingApprovals::load(tenant, ledger, now)?;
         let rates = Rates::load(tenant, ledger, now)?;
         let baselines = RwLock::new(contract::load(tenant, ledger).without_contracts());
         let seal = parts.ports.handle_key.clone();

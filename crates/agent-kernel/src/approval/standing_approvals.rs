@@ -22,9 +22,9 @@ pub(crate) struct StandingRecord {
 }
 
 /// The standing approvals in memory. The ledger's records are the guard; this may lag behind.
-pub(crate) struct Standings(RwLock<BTreeMap<StandingId, Arc<StandingRecord>>>);
+pub(crate) struct StandingApprovals(RwLock<BTreeMap<StandingId, Arc<StandingRecord>>>);
 
-impl Standings {
+impl StandingApprovals {
     pub(crate) fn load(
         tenant: &Tenant,
         ledger: &dyn Ledger,

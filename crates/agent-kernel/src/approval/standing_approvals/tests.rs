@@ -26,11 +26,11 @@ fn id(text: &str) -> StandingId {
     text.parse().unwrap()
 }
 
-fn standings(all: Vec<(u64, StandingUse)>) -> Standings {
+fn standings(all: Vec<(u64, StandingUse)>) -> StandingApprovals {
     let record = |(version, state): (u64, StandingUse)| {
         (state.standing().id.clone(), Arc::new(StandingRecord { version, state }))
     };
-    Standings(RwLock::new(all.into_iter().map(record).collect()))
+    StandingApprovals(RwLock::new(all.into_iter().map(record).collect()))
 }
 
 fn names(found: &[Arc<StandingRecord>]) -> Vec<String> {
@@ -79,7 +79,7 @@ fn what_the_log_knows_better_than_its_record_is_taken_back_at_the_start() {
         let other = super::put(&Tenant::default(), &used("std_b", 2)).unwrap();
         let batch = Batch { put: vec![put, other], ..Batch::new(Durability::Os) };
         ledger.commit(batch.with_event(event.unwrap())).wait().unwrap();
-        let loaded = Standings::load(&Tenant::default(), &ledger, NOW).unwrap();
+        let loaded = StandingApprovals::load(&Tenant::default(), &ledger, NOW).unwrap();
         let expected: &[&str] = if released { &["std_a", "std_b"] } else { &["std_b"] };
         assert_eq!(names(&loaded.in_force(NOW)), expected, "{recorded_uses}");
         let revoked = loaded.get(&id("std_a")).unwrap();
